@@ -51,9 +51,8 @@ GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-FieldNames = Annotated[
-    tuple[Annotated[str, Field(pattern=r"^[a-z_]+$")], ...], Field(min_length=1)
-]
+FieldName = Annotated[str, Field(pattern=r"^[a-z_]+$")]
+FieldNames = Annotated[tuple[FieldName, ...], Field(min_length=1)]
 PromptId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$")]
 
 
@@ -114,15 +113,26 @@ class TemplateKeys(_Keys):
 
     ``ids`` are the texts in their order, with ``between`` between them. ``fields`` maps
     each field of the texts to the value of our prompt. A field such as ``{}`` has a
-    value for each occurrence. ``doubled_braces`` means that the released script sends
+    value for each occurrence. ``texts`` maps fields to the ids of other texts.
+    ``after`` are the values that follow the text, such as pictures. ``system`` is the
+    text of the system message. ``doubled_braces`` means that the released script sends
     doubled braces as single ones.
     """
 
     prompt: str
     ids: Annotated[tuple[PromptId, ...], Field(min_length=1)]
     between: str = ""
+    system: PromptId | None = None
     fields: dict[str, FieldNames] = {}
+    texts: dict[str, PromptId] = {}
+    after: tuple[FieldName, ...] = ()
     doubled_braces: bool = False
+
+    @property
+    def all_ids(self) -> tuple[str, ...]:
+        """The ids of all texts in the prompt, the system text first."""
+        system = () if self.system is None else (self.system,)
+        return (*system, *self.ids, *self.texts.values())
 
 
 class CatalogueKeys(_Keys):
@@ -214,7 +224,7 @@ def _problems(keys: CatalogueKeys) -> Iterator[Problem]:
             yield place, f"{file.source!r} is not one of the sources"
         ids.update(prompt.id for prompt in file.prompts)
     for position, template in enumerate(keys.templates):
-        for name in template.ids:
+        for name in template.all_ids:
             if name not in ids:
                 yield ("templates", position, "ids"), f"no file has the id {name}"
     ids.update(figure.id for figure in keys.figures)

@@ -57,6 +57,6 @@ def _released_prompts(file: TaskFile) -> dict[str, PromptFile]:
         catalogue = read_catalogue(path)
         for keys in catalogue.templates:
             text = template_of(keys, catalogue)
-            ids = " + ".join(keys.ids)
+            ids = " + ".join(keys.all_ids)
             prompts[keys.prompt] = PromptFile(keys.prompt, text, released=ids)
     return prompts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from mmeval.errors import MissingDataError
 from mmeval.task.released.cached import cached_path, content_of, released_text
@@ -24,23 +25,39 @@ def template_of(keys: TemplateKeys, catalogue: Catalogue) -> str:
     """
     texts = [_cached_text(prompt_id, catalogue) for prompt_id in keys.ids]
     text = keys.between.join(texts)
-    fields = {field: list(names) for field, names in keys.fields.items()}
-    if not fields:
-        return _literal(text, keys)
-    pattern = "|".join(map(re.escape, fields))
-    pieces: list[str] = []
+    rendered = "".join(_pieces(text, keys, catalogue))
+    for name in keys.after:
+        rendered += _value(name)
+    if keys.system is None:
+        return rendered
+    system = _literal(_cached_text(keys.system, catalogue), keys)
+    return f"[system]\n{system}\n[user]\n{rendered}"
+
+
+def _pieces(text: str, keys: TemplateKeys, catalogue: Catalogue) -> Iterator[str]:
+    """Yields the template of a text: literal pieces and fields in turn."""
+    names = {field: list(values) for field, values in keys.fields.items()}
+    known_fields = [*keys.fields, *keys.texts]
+    if not known_fields:
+        yield _literal(text, keys)
+        return
     position = 0
-    for match in re.finditer(pattern, text):
-        names = fields[match[0]]
-        # a positional field has a name for each occurrence
-        name = names.pop(0) if len(names) > 1 else names[0]
-        pieces += (text[position : match.start()], name)
+    for match in re.finditer("|".join(map(re.escape, known_fields)), text):
+        yield _literal(text[position : match.start()], keys)
+        field = match[0]
+        if field in keys.texts:
+            yield _literal(_cached_text(keys.texts[field], catalogue), keys)
+        elif len(names[field]) > 1:
+            # each occurrence of a positional field has its own value
+            yield _value(names[field].pop(0))
+        else:
+            yield _value(names[field][0])
         position = match.end()
-    pieces.append(text[position:])
-    parts: list[str] = []
-    for index, piece in enumerate(pieces):
-        parts.append(f"{{{{ {piece} }}}}" if index % 2 else _literal(piece, keys))
-    return "".join(parts)
+    yield _literal(text[position:], keys)
+
+
+def _value(name: str) -> str:
+    return f"{{{{ {name} }}}}"
 
 
 def _literal(text: str, keys: TemplateKeys) -> str:

@@ -4,17 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.task.released.catalogue import read_catalogue
+from mmeval.program.prompt_file import PromptFile, read_prompt
+from mmeval.task.released.catalogue import TemplateKeys, read_catalogue
 
 ROOT = Path(__file__).parents[3]
 CATALOGUES = sorted(ROOT.glob("tasks/*/released.yaml"))
 
 
-def own_prompts() -> set[str]:
-    names = set()
+def own_prompts() -> dict[str, Path]:
+    files = {}
     for folder in ("tasks", "metrics", "model_backends"):
-        names |= {file.stem for file in (ROOT / folder).rglob("prompts/*.jinja")}
-    return names
+        for file in (ROOT / folder).rglob("prompts/*.jinja"):
+            files[file.stem] = file
+    return files
+
+
+def templates() -> list[TemplateKeys]:
+    return [
+        template for file in CATALOGUES for template in read_catalogue(file).templates
+    ]
 
 
 @pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parent.name)
@@ -24,7 +32,18 @@ def test_a_released_prompt_replaces_prompts_of_mmeval(file: Path) -> None:
     for released in catalogue.files:
         for prompt in released.keys.prompts:
             replaced.update(prompt.replaces)
-    assert replaced <= own_prompts()
+    assert replaced <= own_prompts().keys()
+
+
+@pytest.mark.parametrize("template", templates(), ids=lambda keys: keys.prompt)
+def test_a_template_reads_only_values_that_our_prompt_reads(
+    template: TemplateKeys,
+) -> None:
+    own = PromptFile("own", read_prompt(own_prompts()[template.prompt]))
+    names = set(template.after)
+    for values in template.fields.values():
+        names.update(values)
+    assert names <= own.reads
 
 
 def test_the_catalogues_describe_every_released_prompt() -> None:

@@ -91,6 +91,26 @@ def test_texts_are_joined_in_their_order() -> None:
     assert rendered(catalogue("Rules.", "Tree.", between="\n\n")) == "Rules.\n\nTree."
 
 
+def test_a_field_may_be_another_text() -> None:
+    of = catalogue("One {x}.", "of {y}", texts={"{x}": "trees.1"})
+    keys = of.templates[0].model_copy(update={"ids": ("trees.0",)})
+    text = template_of(keys, of)
+    (message,) = PromptFile("judge_trees", text).messages(VALUES)
+    assert message.content.text == "One of {y}."
+
+
+def test_a_system_text_is_a_message_of_its_own() -> None:
+    of = catalogue("Rules.\n", "Is it a tree?\n", system="trees.0")
+    keys = of.templates[0].model_copy(update={"ids": ("trees.1",)})
+    messages = PromptFile("judge_trees", template_of(keys, of)).messages(VALUES)
+    contents = [(message.role, message.content.text) for message in messages]
+    assert contents == [("system", "Rules.\n"), ("user", "Is it a tree?\n")]
+
+
+def test_a_value_may_follow_the_text() -> None:
+    assert rendered(catalogue("Look: ", after=["first"])) == "Look: a leaf"
+
+
 def test_a_value_is_never_read_as_a_field() -> None:
     of = catalogue("{a} {b}", fields={"{a}": ["first"], "{b}": ["second"]})
     assert rendered(of, {"first": "{b}", "second": "{{ first }}"}) == "{b} {{ first }}"
