@@ -27,6 +27,8 @@ from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
 from mmeval.store.paths import TrialFilter
+from mmeval.system.wording import listed
+from mmeval.task.task import Task
 
 MAX_REASONS = 5
 """Number of reasons that are stated per number; the others are counted."""
@@ -117,6 +119,7 @@ def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
         for name, cause in causes:
             subject = Subject(task.name, name)
             yield Finding("not_comparable", subject, cause=cause, severity="note")
+        yield from _words_of_prompts(task)
     for name, subset in outcome.subsets.items():
         if not subset.partial:
             continue
@@ -132,6 +135,26 @@ def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
             subset.chosen,
             subset.of or 0,
             cause=cause,
+            severity="note",
+        )
+
+
+def _words_of_prompts(task: Task) -> Iterator[Finding]:
+    """Yields a finding that names the prompts in released words, if there are any."""
+    names: set[str] = set()
+    released: dict[str, None] = {}
+    for prompt in task.prompts:
+        names.add(prompt["name"])
+        if "released" in prompt:
+            released[prompt["name"]] = None
+    if released:
+        named = listed(list(released), MAX_REASONS)
+        yield Finding(
+            "other_definition",
+            Subject(task.name),
+            count=len(released),
+            of=len(names),
+            cause=f"prompts in the authors' words: {named}",
             severity="note",
         )
 

@@ -105,6 +105,17 @@ def test_the_results_name_the_released_prompt_without_its_text(
     assert SENTINEL not in done.out + done.err
 
 
+def test_a_finding_states_how_many_prompts_are_in_released_words(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    findings = results(folder / "runs")["mmeval"]["findings"]
+    (finding,) = [row for row in findings if row["kind"] == "other_definition"]
+    assert (finding["count"], finding["of"]) == (1, 1)
+    assert "judge_yes_no" in finding["cause"]
+
+
 def test_a_report_and_a_comparison_contain_no_released_text(
     folder: Path, server: AbleServer
 ) -> None:
@@ -129,8 +140,9 @@ def test_a_comparison_names_the_difference_in_words(
     run(folder, server, "released")
     run(folder, server, "own", "own")
     runs = [folder / name / "reference" / "default" for name in ("own", "runs")]
-    done = mmeval("compare", *runs)
-    assert "prompt" in done.out + done.err
+    done = mmeval("compare", *runs, "--report", "false")
+    assert "not comparable" in done.out
+    assert "trees.judge" in done.out
 
 
 def test_a_run_is_scored_again_in_its_own_words(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mmeval.program.prompt_file import PromptFile, read_prompt_folder
 from mmeval.task.file import TaskFile
+from mmeval.task.released.cached import prompts_folder
 from mmeval.task.released.catalogue import catalogue_files, read_catalogue
 from mmeval.task.released.template import template_of
 from mmeval.task.task import TaskOverrides
@@ -54,9 +57,20 @@ def without_released_texts(record: Any) -> Any:
 def _released_prompts(file: TaskFile) -> dict[str, PromptFile]:
     prompts: dict[str, PromptFile] = {}
     for path in catalogue_files([file]):
-        catalogue = read_catalogue(path)
-        for keys in catalogue.templates:
-            text = template_of(keys, catalogue)
-            ids = " + ".join(keys.all_ids)
-            prompts[keys.prompt] = PromptFile(keys.prompt, text, released=ids)
+        prompts |= _prompts_of(path, prompts_folder())
+    return prompts
+
+
+@lru_cache(maxsize=32)
+def _prompts_of(path: Path, _cache: Path) -> Mapping[str, PromptFile]:
+    """Returns the prompts of a catalogue, which all metrics of its tasks share.
+
+    Released files do not change during a run. An error is not cached.
+    """
+    catalogue = read_catalogue(path)
+    prompts: dict[str, PromptFile] = {}
+    for keys in catalogue.templates:
+        text = template_of(keys, catalogue)
+        ids = " + ".join(keys.all_ids)
+        prompts[keys.prompt] = PromptFile(keys.prompt, text, released=ids)
     return prompts

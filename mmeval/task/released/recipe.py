@@ -141,16 +141,21 @@ def _module(content: str) -> ast.Module:
 def _scope(module: ast.Module, name: str) -> ast.AST:
     scope: ast.AST = module
     for part in name.split(".") if name else ():
-        for node in ast.walk(scope):
-            is_scope = isinstance(
-                node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-            )
-            if is_scope and node.name == part:
-                scope = node
-                break
-        else:
+        inner = _inner_scope(scope, part)
+        if inner is None:
             raise RecipeError(f"there is no function {name!r}")
+        scope = inner
     return scope
+
+
+def _inner_scope(scope: ast.AST, name: str) -> ast.AST | None:
+    for node in ast.walk(scope):
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and node.name == name
+        ):
+            return node
+    return None
 
 
 def _assigned_text(scope: ast.AST, place: _PythonPlace) -> str:
@@ -172,9 +177,10 @@ def _item(value: ast.expr, key: str | int) -> ast.expr:
         for name, item in zip(value.keys, value.values, strict=True):
             if isinstance(name, ast.Constant) and name.value == key:
                 return item
-    is_list = isinstance(value, ast.List | ast.Tuple)
-    if is_list and isinstance(key, int) and key < len(value.elts):
-        return value.elts[key]
+    if isinstance(value, ast.List | ast.Tuple):
+        items = dict(enumerate(value.elts))
+        if isinstance(key, int) and key in items:
+            return items[key]
     raise RecipeError(f"there is no item {key!r}")
 
 
