@@ -217,7 +217,7 @@ def written_metrics(
     """
     listed: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
-    texts: dict[str, dict[str, str]] = {}
+    texts: dict[str, dict[str, PromptValue]] = {}
     bound = [metric.bound for metric in metrics]
     for entry in file.document.data.get("metric_list") or ():
         name = entry["metric"]

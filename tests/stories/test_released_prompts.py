@@ -65,7 +65,9 @@ def prepared(folder: Path) -> None:
     assert mmeval("prepare", folder / "t.yaml", *words).code == 0
 
 
-def run(folder: Path, server: AbleServer, words: object, name: str = "runs") -> Ended:
+def run(
+    folder: Path, server: AbleServer, words: str | Path, name: str = "runs"
+) -> Ended:
     return mmeval(
         "run",
         *("--tasks", folder / "t.yaml", "--model", "reference"),
