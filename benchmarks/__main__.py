@@ -29,7 +29,7 @@ from pathlib import Path
 from benchmarks.measuring import ROOT, Figure, Others
 
 RUNS = ("ratio", "listing", "local_models", "agents", "handshake", "scale")
-REPORTS = ("report", "report_page")
+REPORTS = ("report", "report_page", "rating_page")
 SCALE = ("merging", "scale_out")
 STATISTICS = (
     "coverage",

@@ -134,6 +134,9 @@ class AnnotationHandler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = 60
+    # headers and body leave in one packet: a body alone waits for the browser's
+    # acknowledgement of the headers
+    wbufsize = -1
     server: AnnotationServer
 
     def version_string(self) -> str:
