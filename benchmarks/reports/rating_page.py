@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
@@ -35,7 +36,7 @@ def figures(quick: bool) -> Iterator[Figure]:
             links = _links(server.process)
             pages = [_opened(browser) for _ in RATERS]
             loads = [
-                seconds(lambda page=page, link=link: _load(page, link))
+                seconds(partial(_load, page, link))
                 for page, link in zip(pages, links, strict=True)
             ]
             yield Figure(
@@ -45,10 +46,10 @@ def figures(quick: bool) -> Iterator[Figure]:
                 unit=" s",
                 note=f"median {statistics.median(loads):.2f} s",
             )
-            again = [seconds(lambda page=page: _reload(page)) for page in pages]
+            again = [seconds(partial(_reload, page)) for page in pages]
             yield Figure("the page loaded again", max(again), 1.0, unit=" s")
             answers = [
-                seconds(lambda page=page, number=number: _rate(page, number))
+                seconds(partial(_rate, page, number))
                 for number in range(1, RATED + 1)
                 for page in pages
             ]
