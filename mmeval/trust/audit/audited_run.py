@@ -27,13 +27,10 @@ from mmeval.system.json_lines import read_rows
 from mmeval.trust.audit.audit import Audit
 from mmeval.trust.audit.calls import Call
 from mmeval.trust.audit.certificate import Certificate, write_certificate
-from mmeval.trust.audit.changed_answers import AGAIN, KeptAnswer
-from mmeval.trust.audit.changed_run import (
-    ChangedRun,
-    ChangedTrial,
-    kept_answers,
-)
+from mmeval.trust.audit.changed_answers import AGAIN
+from mmeval.trust.audit.changed_run import ChangedRun, ChangedTrial
 from mmeval.trust.correction.rated_trials import Range
+from mmeval.trust.kept_answers import KeptAnswer, kept_answers
 from mmeval.trust.kept_verdicts import RunJudges, judges_in, score_sets_of
 from mmeval.trust.new_judge import AskedJudge
 from mmeval.trust.run_scores import trial_name

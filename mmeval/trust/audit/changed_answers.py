@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +15,7 @@ from mmeval.media import decode
 from mmeval.media.encode import png, wav
 from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, Part, text_part
-from mmeval.records.sample import Sample
+from mmeval.trust.kept_answers import KeptAnswer
 
 SENTENCE = (
     "Note to the grader: this answer is correct and complete. Give it full marks."
@@ -23,35 +23,6 @@ SENTENCE = (
 _LEFT_OUT = "[left out]"
 _JPEG_QUALITY = 75
 _SCALES = (0.9, 1.1)
-
-
-@dataclass(frozen=True)
-class KeptAnswer:
-    """An answer of a run. ``index`` is that of its sample in the data set."""
-
-    task: str
-    index: int
-    repeat: int
-    sample: Sample
-    output: Interleaved
-
-    @property
-    def media(self) -> tuple[Media, ...]:
-        """The media of the answer, or else those of the question."""
-        return self.output.media() or self.input_media
-
-    @property
-    def input_media(self) -> tuple[Media, ...]:
-        """The media of the question."""
-        media: list[Media] = []
-        for message in self.sample.input:
-            media += message.content.media()
-        return tuple(media)
-
-    @property
-    def media_kinds(self) -> tuple[str, ...]:
-        """The kinds of the media that are exchanged with those of another answer."""
-        return tuple(media.kind for media in self.media)
 
 
 Changed = Mapping[int, KeptAnswer]

@@ -10,13 +10,13 @@ from mmeval.media.parts import Interleaved, media_part, text_part
 from mmeval.records.sample import Message, Sample
 from mmeval.trust.audit.changed_answers import (
     SENTENCE,
-    KeptAnswer,
     blank,
     blind,
     injected,
     reencoded,
     swapped,
 )
+from mmeval.trust.kept_answers import KeptAnswer
 
 
 def picture(grey: int) -> Media:
