@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved
@@ -60,7 +60,8 @@ class KeptAnswer:
         return tuple(media.kind for media in self.media)
 
 
-class KeptTrial(NamedTuple):
+@dataclass(frozen=True)
+class KeptTrial:
     """A trial of a run, whose answer may be missing. ``index`` is that of its
     sample."""
 
@@ -85,13 +86,14 @@ def kept_answers(
     out, because no judge is asked about them."""
     drawn = draw.of(places_of(run.folder, tasks)).samples
     answers = []
-    for task, index, trial in kept_trials(run, tasks):
-        output = trial.output
-        if (task, trial.sample.id) not in drawn:
+    for kept in kept_trials(run, tasks):
+        sample, output = kept.trial.sample, kept.trial.output
+        if (kept.task, sample.id) not in drawn:
             continue
-        if output is None or output.empty or is_refused(trial):
+        if output is None or output.empty or is_refused(kept.trial):
             continue
-        answers.append(KeptAnswer(task, index, trial.repeat, trial.sample, output))
+        repeat = kept.trial.repeat
+        answers.append(KeptAnswer(kept.task, kept.index, repeat, sample, output))
     return answers
 
 
