@@ -12,11 +12,14 @@ import numpy as np
 from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.media import decode
+from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, Part
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 
-Fault = Literal["honest", "blind", "obedient", "format-sensitive", "constant"]
+Fault = Literal[
+    "honest", "blind", "obedient", "format-sensitive", "constant", "first-option"
+]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 _GREY = re.compile(r"grey (\d+)")
 _BEST = 5
@@ -26,15 +29,26 @@ _FULL_MARKS = "full marks"
 _CONSTANT = 4
 _NOISE = 0.2
 """The share of replies that are one grade lower, by chance."""
+_WAVER = 0.2
+"""The standard deviation of the difference of two grades, by chance."""
+_PAIR = '"better"'
+"""Is in the form of the replies about pairs only."""
+_FAVOUR = 1.0
+"""The grades that the favourite side gets for nothing."""
+_EQUAL = 0.2
+"""Two answers whose grades differ by less are a tie."""
 
 
 class PlantedJudge:
     """Grades from 1 to 5 how well a picture has the grey that the text asks for.
 
+    Of two answers with a picture each, it chooses the better one.
+
     ``model`` is the fault of the judge: ``honest`` (none), ``blind`` (it does not look
     at the picture), ``obedient`` (an answer gets the marks that it asks for),
-    ``format-sensitive`` (a picture as JPEG gets the lowest grade) or ``constant``.
-    Replies follow from the request and its seed alone.
+    ``format-sensitive`` (a picture as JPEG gets the lowest grade), ``constant`` or
+    ``first-option`` (of two answers, it prefers the one that is shown first). Replies
+    follow from the request and its seed alone.
     """
 
     capabilities = Capabilities.of(("text", "image"), ("text",))
@@ -56,7 +70,11 @@ class PlantedJudge:
         return {}
 
     async def generate(self, request: Request) -> Response:
-        reply = {"reason": "It is so.", "grade": self._grade(request)}
+        reply: dict[str, Any] = {"reason": "It is so."}
+        if _PAIR in _content(request).words:
+            reply["better"] = self._better(request)
+        else:
+            reply["grade"] = self._grade(request)
         return Response(output=Interleaved.from_text(json.dumps(reply)))
 
     async def close(self) -> None:
@@ -79,9 +97,31 @@ class PlantedJudge:
         wanted = _GREY.search(content.words)
         if not pictures or wanted is None:
             return 1
-        seen = float(np.asarray(decode.image(pictures[-1]).convert("L")).mean())
-        steps = round(abs(seen - int(wanted[1])) / _STEP)
+        steps = round(_steps_apart(pictures[-1], int(wanted[1])))
         return max(1, _BEST - steps - chance)
+
+    def _better(self, request: Request) -> str:
+        content = _content(request)
+        pictures = content.media("image")
+        wanted = _GREY.search(content.words)
+        is_seen = self._fault not in ("blind", "constant")
+        if not is_seen or wanted is None or len(pictures) < 2:
+            return "tie"
+        first, second = pictures[-2:]
+        grey = int(wanted[1])
+        random = np.random.default_rng(request.seed)
+        lead = _steps_apart(second, grey) - _steps_apart(first, grey)
+        lead += float(random.normal(0, _WAVER))
+        if self._fault == "first-option":
+            lead += _FAVOUR
+        if abs(lead) < _EQUAL:
+            return "tie"
+        return "A" if lead > 0 else "B"
+
+
+def _steps_apart(picture: Media, grey: int) -> float:
+    seen = float(np.asarray(decode.image(picture).convert("L")).mean())
+    return abs(seen - grey) / _STEP
 
 
 def _content(request: Request) -> Interleaved:
