@@ -54,18 +54,25 @@ class AskedJudge:
 
         Raises the errors of ``rescore``.
         """
-        with closing(for_stderr()) as bar:
-            outcome = rescore(self._options(run), progress=bar)
-        self.report(outcome)
+        outcome = ask_about_answers(self._options(run), self.report)
         self.exit_code = self.exit_code or outcome.exit_code
         return outcome.score_sets
 
     def _options(self, run: RunJudges) -> RescoreOptions:
         metrics = dict.fromkeys(run.metric(task.name) for task in run.tasks)
-        # without processes: a judged metric is computed in this one
-        return replace(
-            self.options_of(run),
-            metrics=tuple(metrics),
-            draw=self.draw,
-            score_workers=0,
-        )
+        return replace(self.options_of(run), metrics=tuple(metrics), draw=self.draw)
+
+
+def ask_about_answers(
+    options: RescoreOptions, report: Callable[[RunOutcome], None]
+) -> RunOutcome:
+    """Asks the judge of a run about its answers without a verdict.
+
+    ``report`` is called with the outcome. Raises the errors of ``rescore``.
+    """
+    # without processes: a judged metric is computed in this one
+    in_this_process = replace(options, score_workers=0)
+    with closing(for_stderr()) as bar:
+        outcome = rescore(in_this_process, progress=bar)
+    report(outcome)
+    return outcome

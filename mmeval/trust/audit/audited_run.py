@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +16,8 @@ from typing import Any, NamedTuple
 from mmeval.errors import UsageError
 from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
 from mmeval.records.digests import digest
-from mmeval.report.progress_bar import for_stderr
 from mmeval.results.stored_run import StoredTask
 from mmeval.run.options import RunOutcome
-from mmeval.run.rescore.rescorer import rescore
 from mmeval.store.spending import CallTotals
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import read_rows
@@ -32,7 +29,7 @@ from mmeval.trust.audit.changed_run import ChangedRun, ChangedTrial
 from mmeval.trust.correction.rated_trials import Range
 from mmeval.trust.kept_answers import KeptAnswer, kept_answers
 from mmeval.trust.kept_verdicts import RunJudges, judges_in, score_sets_of
-from mmeval.trust.new_judge import AskedJudge
+from mmeval.trust.new_judge import AskedJudge, ask_about_answers
 from mmeval.trust.run_scores import trial_name
 
 CALLS = "calls.jsonl"
@@ -132,18 +129,13 @@ class AuditedRun:
         self._changed.write()
         options = self.judge.options_of(self.judges)
         metrics = dict.fromkeys(map(self.judges.metric, self._tasks))
-        with closing(for_stderr()) as bar:
-            outcome = rescore(
-                replace(
-                    options,
-                    folder=self._changed.folder,
-                    metrics=tuple(metrics),
-                    draw=None,
-                    score_workers=0,
-                ),
-                progress=bar,
-            )
-        self.report(outcome)
+        of_changed = replace(
+            options,
+            folder=self._changed.folder,
+            metrics=tuple(metrics),
+            draw=None,
+        )
+        outcome = ask_about_answers(of_changed, self.report)
         self.exit_code = self.exit_code or outcome.exit_code
         changed = self._verdicts(self._changed.folder, outcome.score_sets)
         calls = list(self._calls(first, changed))
