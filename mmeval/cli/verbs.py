@@ -46,6 +46,9 @@ EXAMPLES = (
 TRY = "try"
 """The first word of verbs with modules in ``mmeval.cli.components``."""
 
+JUDGES = ("bridge", "audit")
+"""The verbs about judges, which share a line of the help."""
+
 REFUSED_VERBS: dict[str, str] = {
     "validate": "'mmeval check TASK' checks task files",
     "metric": "'mmeval try metric NAME' computes one metric",
@@ -139,8 +142,10 @@ def overview() -> str:
         "mmeval VERB [FLAGS]: 'mmeval VERB --help' explains a verb and its flags",
     ]
     for verb, purpose in VERBS.items():
-        if not verb.startswith(f"{TRY} "):
+        if not verb.startswith(f"{TRY} ") and verb not in JUDGES:
             lines.append(f"  {verb:<14}{purpose}")
+    judges = ", ".join(JUDGES)
+    lines.append(f"  {judges:<14}change the judge of kept answers, or check a judge")
     lines.append(f"  {TRY:<14}run a metric, an agent or a backend alone")
     lines += ["", "examples, in this order:"]
     lines += [f"  {example}" for example in EXAMPLES]
