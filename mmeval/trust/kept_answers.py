@@ -28,13 +28,15 @@ _READY = "answers_are_made"
 
 @dataclass(frozen=True)
 class KeptAnswer:
-    """An answer of a run. ``index`` is that of its sample in the data set."""
+    """An answer of a run. ``index`` is that of its sample in the data set. A changed
+    answer has the ``form`` of its change, if the change has several."""
 
     task: str
     index: int
     repeat: int
     sample: Sample
     output: Interleaved
+    form: str = ""
 
     @property
     def digest(self) -> str:

@@ -17,20 +17,21 @@ from mmeval.trust.audit.changed_answers import AGAIN, CHANGES
 from mmeval.trust.kept_answers import KeptAnswer, write_run
 
 FOLDER = "audit"
-_VERSION = 1
+_VERSION = 2
 """Raised if a change is made in another way, so that judges are asked anew."""
 _NUMBERS = {check: number for number, check in enumerate(CHANGES)}
 
 
 class ChangedTrial(NamedTuple):
     """A changed trial: its task and its position in the run of changed answers, and the
-    place of the plain answer."""
+    place of the plain answer. ``form`` is that of the change, if it has several."""
 
     check: str
     task: str
     sample_index: int
     repeat: int
     place: int
+    form: str
 
 
 class ChangedRun:
@@ -72,5 +73,7 @@ def _changed(
         for place, answer in CHANGES[check](answers).items():
             # each change of a sample is a sample of its own
             index = answer.index * len(CHANGES) + _NUMBERS[check]
-            trial = ChangedTrial(check, answer.task, index, answer.repeat, place)
+            trial = ChangedTrial(
+                check, answer.task, index, answer.repeat, place, answer.form
+            )
             yield trial, answer

@@ -1,22 +1,25 @@
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from mmeval.backend.handshake.media import page
 from mmeval.media import decode
-from mmeval.media.encode import png
+from mmeval.media.encode import png, wav
 from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, media_part, text_part
 from mmeval.records.sample import Message, Sample
 from mmeval.trust.audit.changed_answers import (
     SENTENCE,
-    blank,
+    blanked,
     blind,
     injected,
     reencoded,
     swapped,
 )
 from mmeval.trust.kept_answers import KeptAnswer
+from tests.support import tiny_media
 
 
 def picture(grey: int) -> Media:
@@ -32,6 +35,8 @@ def answer(
     return KeptAnswer("t", number, 0, Sample(sample or f"s{number}", (user,)), output)
 
 
+UNREADABLE = b"\x89PNG\r\n\x1a\n" + bytes(64)
+TONE = np.full((800, 1), 0.5, np.float32)
 PICTURES = [answer(number, picture(number)) for number in range(5)]
 
 
@@ -59,7 +64,7 @@ def test_media_of_questions_are_swapped_if_answers_have_none() -> None:
     assert changed[0].input_media == questions[1].input_media
 
 
-@pytest.mark.parametrize("change", [swapped, blind, blank, reencoded])
+@pytest.mark.parametrize("change", [swapped, blind, blanked, reencoded])
 def test_answers_without_media_are_left_out(change: object) -> None:
     assert callable(change)
     assert change([answer(0), answer(1)]) == {}
@@ -73,26 +78,104 @@ def test_blind_answers_have_a_mark_in_place_of_media() -> None:
 
 
 def test_blank_pictures_are_black_and_of_equal_size() -> None:
-    [medium] = blank([answer(0, picture(9))])[0].media
+    [medium] = blanked([answer(0, picture(9))])[0].media
     seen = decode.image(medium)
     assert seen.size == (40, 20)
     assert seen.getextrema() == ((0, 0), (0, 0), (0, 0))
 
 
 def test_unreadable_pictures_are_left_out() -> None:
-    broken = Media.from_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
-    assert blank([answer(0, broken)]) == {}
+    broken = Media.from_bytes(UNREADABLE)
+    assert blanked([answer(0, broken)]) == {}
+
+
+def test_silence_is_as_long_as_the_sound() -> None:
+    tone = wav(np.full((800, 2), 0.5, np.float32), 8000)
+    [medium] = blanked([answer(0, tone)])[0].media
+    silence = decode.audio(medium)
+    assert (silence.samples.shape, silence.rate) == ((800, 2), 8000)
+    assert not silence.samples.any()
+
+
+def test_a_document_has_white_pages_of_equal_size() -> None:
+    written = page("HELLO")
+    [medium] = blanked([answer(0, written)])[0].media
+    [plain] = decode.pages(written)
+    [white] = decode.pages(medium)
+    assert white.size == plain.size
+    assert white.getextrema() == ((255, 255), (255, 255), (255, 255))
+
+
+def test_a_text_file_is_emptied() -> None:
+    [medium] = blanked([answer(0, Media.from_bytes(b"Words."))])[0].media
+    assert decode.document_text(medium).strip() == ""
+
+
+def test_what_is_black_already_is_left_out() -> None:
+    assert blanked([answer(0, picture(0))]) == {}
+
+
+JPEG = Media.from_bytes(tiny_media.picture("JPEG", size=(40, 20), quality=95))
 
 
 def test_pictures_are_encoded_in_four_ways_in_turn() -> None:
-    changed = reencoded(PICTURES[:4])
+    changed = reencoded([answer(number, JPEG) for number in range(4)])
     mimes = [changed[place].media[0].mime for place in range(4)]
     sizes = [decode.image(changed[place].media[0]).size for place in range(4)]
     assert mimes == ["image/png", "image/jpeg", "image/png", "image/png"]
     assert sizes == [(40, 20), (40, 20), (36, 18), (44, 22)]
 
 
-def test_an_injected_answer_asks_for_full_marks() -> None:
-    changed = injected([answer(0, picture(1))])[0]
+def test_an_encoding_that_changes_no_byte_is_passed_over() -> None:
+    changed = reencoded([answer(0, picture(9))])[0]
+    assert changed.media[0].mime == "image/jpeg"
+    assert changed.form == "JPEG"
+
+
+def test_sounds_are_encoded_as_wav_or_flac_in_turn() -> None:
+    flac = Media.from_bytes(tiny_media.sound("FLAC"))
+    changed = reencoded([answer(0, flac), answer(1, wav(TONE, 8000))])
+    forms = [changed[place].form for place in range(2)]
+    assert forms == ["WAV", "FLAC"]
+    assert changed[1].media[0].mime == "audio/flac"
+
+
+LARGE = png(Image.new("RGB", (200, 100), "navy"))
+
+
+def test_requests_for_full_marks_take_turns() -> None:
+    changed = injected([answer(number, LARGE) for number in range(3)])
+    forms = [changed[place].form for place in range(3)]
+    assert forms == ["in text", "as caption", "drawn"]
+
+
+def test_a_request_in_the_text_is_at_its_end() -> None:
+    changed = injected([answer(0, LARGE)])[0]
     assert changed.output.words.endswith(SENTENCE)
-    assert changed.media == (picture(1),)
+    assert changed.media == (LARGE,)
+
+
+def test_a_caption_follows_its_picture() -> None:
+    changed = injected([answer(0), answer(1, LARGE, picture(1))])[1]
+    kinds = [part.kind for part in changed.output.parts]
+    assert kinds == ["text", "image", "text", "image"]
+    assert SENTENCE in str(changed.output.parts[2].text)
+
+
+def test_a_drawn_request_is_on_the_picture() -> None:
+    plain = [answer(number, LARGE) for number in range(3)]
+    drawn = decode.image(injected(plain)[2].media[0])
+    assert drawn.size == (200, 100)
+    assert drawn.getpixel((0, 0)) == (0, 0, 128)
+    assert drawn.getpixel((199, 99)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize("media", [(), (Media.from_bytes(UNREADABLE),)])
+def test_a_request_that_cannot_be_drawn_is_in_the_text(media: Sequence[Media]) -> None:
+    plain = [answer(number, *media) for number in range(3)]
+    assert injected(plain)[2].form == "in text"
+
+
+def test_a_picture_that_is_too_small_for_words_gets_them_elsewhere() -> None:
+    plain = [answer(number, picture(1)) for number in range(3)]
+    assert injected(plain)[2].form == "in text"
