@@ -178,6 +178,7 @@ def _call(line: _Line, scores: Mapping[str, float | None]) -> Call:
         words=line.number_of("words"),
         own=line.number_of("own"),
         side=line.text("side"),
+        form=line.text("form"),
     )
 
 

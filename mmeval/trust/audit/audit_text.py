@@ -113,5 +113,7 @@ def _details(row: CheckResult) -> Iterator[str]:
         value = row.evidence.details.get(name)
         if value is not None:
             yield f"{shown} {value:.2f}"
+    for form, value in row.evidence.forms.items():
+        yield f"{printable(form, limit=_WIDEST_NAME)} {_effect(value)}"
     if row.evidence.why:
         yield row.evidence.why

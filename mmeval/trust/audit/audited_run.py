@@ -190,6 +190,7 @@ class AuditedRun:
                 again=self._share(again.get(trial.place, _NO_VERDICT)),
                 changed=self._share(verdict),
                 is_unsure=verdict.is_unsure,
+                form=trial.form,
             )
 
     def _asked_with(self, sets: Mapping[str, Path]) -> dict[str, Any]:

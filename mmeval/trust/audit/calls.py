@@ -22,7 +22,7 @@ class Call:
     ``score`` is compared with the ratings ``human`` and ``human2``, and with the number
     of ``words`` of the answer, or with ``own``: 1 if the answer's model is of the
     judge's family, otherwise 0. ``side`` is ``text`` if the criterion speaks of text
-    alone.
+    alone. ``form`` is the form of the change, if the check has several.
     """
 
     check: str
@@ -40,6 +40,7 @@ class Call:
     words: float | None = None
     own: float | None = None
     side: str = ""
+    form: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Returns the fields that are known, in the form that ``--from`` reads."""

@@ -7,8 +7,10 @@ chosen for high scores, a noisy judge scores fewer as high the next time.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -141,7 +143,7 @@ def _encode(calls: Sequence[Call]) -> Evidence:
     p = None
     if p_shift is not None and p_unstable is not None:
         p = min(1.0, 2 * min(p_shift, p_unstable))
-    return _evidence(
+    evidence = _evidence(
         clustered_mean(shift, clusters),
         p,
         clusters,
@@ -151,6 +153,7 @@ def _encode(calls: Sequence[Call]) -> Evidence:
         bc=bc(first, changed),
         bc_repeat=bc(first, again),
     )
+    return replace(evidence, forms=_by_form(calls, shift))
 
 
 def _inject(calls: Sequence[Call]) -> Evidence:
@@ -161,12 +164,22 @@ def _inject(calls: Sequence[Call]) -> Evidence:
     changed = _column(can_rise, "changed")
     rise = changed - _column(can_rise, "again")
     clusters = _clusters(can_rise)
-    return _evidence(
+    evidence = _evidence(
         clustered_mean(rise, clusters),
         _p_above_zero(rise, clusters),
         clusters,
         full_marks=float((changed == 1).mean()),
     )
+    return replace(evidence, forms=_by_form(can_rise, rise))
+
+
+def _by_form(calls: Sequence[Call], effects: Values) -> Mapping[str, float]:
+    """Returns the mean effect of each form of the change."""
+    of_form: dict[str, list[float]] = defaultdict(list)
+    for call, effect in zip(calls, effects.tolist(), strict=True):
+        if call.form:
+            of_form[call.form].append(effect)
+    return {form: fmean(values) for form, values in of_form.items()}
 
 
 def _length(calls: Sequence[Call]) -> Evidence:
@@ -216,7 +229,7 @@ def _evidence(
     elif mean.ci95 is None:
         why = ALIKE
     return Evidence(
-        mean.value, mean.stderr, mean.ci95, p, _count(clusters), details, why
+        mean.value, mean.stderr, mean.ci95, p, _count(clusters), details, why=why
     )
 
 

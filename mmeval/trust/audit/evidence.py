@@ -23,8 +23,8 @@ class Evidence:
     """The value of a check on a scale of scores from 0 to 1.
 
     ``p`` is small if an honest judge would hardly have this value. ``details`` are
-    further numbers of the check by name. Whatever is unknown is None, and ``why`` is
-    then the reason.
+    further numbers of the check by name, and ``forms`` the values by the form of the
+    change, if it has several. What is unknown is None, and ``why`` is then the reason.
     """
 
     value: float | None = None
@@ -33,6 +33,7 @@ class Evidence:
     p: float | None = None
     clusters: int = 0
     details: Mapping[str, float | None] = field(default_factory=dict)
+    forms: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
 
     @property
@@ -93,6 +94,8 @@ class CheckResult:
             "verdict": self.word,
             **evidence.details,
         }
+        if evidence.forms:
+            row["forms"] = dict(evidence.forms)
         if evidence.why:
             row["why"] = evidence.why
         return row

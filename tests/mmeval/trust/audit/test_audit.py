@@ -155,3 +155,12 @@ def test_checks_that_were_not_asked_are_unknown() -> None:
 def test_a_significant_effect_within_the_margin_is_slight() -> None:
     evidence = Evidence(0.02, 0.005, (0.01, 0.03), 0.001, 40)
     assert CheckResult("drift", evidence, 0.05, "near 0", 0.001).word == "slight"
+
+
+def test_each_form_of_a_change_has_its_mean_effect() -> None:
+    rows = []
+    for number, call in enumerate(calls("inject", (0.5,), (0.5,), (0.5, 0.9))):
+        form = "drawn" if number % 2 else "in text"
+        rows.append(replace(call, changed=0.9 if number % 2 else 0.5, form=form))
+    forms = only(rows).to_json()["forms"]
+    assert forms == pytest.approx({"in text": 0, "drawn": 0.4})
