@@ -26,6 +26,7 @@ from mmeval.records.trial import Trial
 from mmeval.system.extras import absent
 
 PREPARE_WEIGHTS = "mmeval prepare {TASK} --weights"
+_SHOWN_OF_A_PROMPT = ("name", "sha256", "words", "released")
 _USUAL_BACKENDS = {"code_interpreter": "sandbox"}
 """The usual backend for each role that cannot be a model server."""
 
@@ -100,7 +101,7 @@ class BoundMetric:
         return digest([metric.name, metric.version, self.definition])[:12]
 
     @property
-    def prompts(self) -> dict[str, Mapping[str, str]]:
+    def prompts(self) -> dict[str, Mapping[str, Any]]:
         """The switches that are prompts, each as ``{name, sha256, text}``."""
         return {switch: self.params[switch] for switch in self.metric.prompts}
 
@@ -141,15 +142,15 @@ class BoundMetric:
     def described(self) -> dict[str, Any]:
         """The switches in a short form for display.
 
-        A prompt is shown by its name and sha256, because the run's record has its text.
+        A prompt is shown by its name and sha256, and whose words it is in if they are
+        not our own. The run's record has its text.
         A model is shown by its name, revision and fingerprint, and any other file by
         its name and fingerprint.
         """
         described = self.switches
         for switch, prompt in self.prompts.items():
-            described[switch] = {
-                name: value for name, value in prompt.items() if name != "text"
-            }
+            shown = [name for name in _SHOWN_OF_A_PROMPT if name in prompt]
+            described[switch] = {name: prompt[name] for name in shown}
         for switch, model in self.models.items():
             described[switch] = {key: model[key] for key in model if key != "folder"}
         for switch, mark in self.files.items():

@@ -25,7 +25,7 @@ import io
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from mmeval.errors import UnknownNameError
 from mmeval.media.parts import Interleaved, text_part
 from mmeval.program.prompt import PromptError
+from mmeval.program.prompt_origin import ReleasedText, Words
 from mmeval.records.digests import content_digest
 from mmeval.records.sample import Message, MessageRole
 from mmeval.system.arguments import FilePath, hint_of, marks_of
@@ -48,6 +49,8 @@ ALWAYS = ("form", "mark")
 INLINE = "inline"
 """The name of a prompt that is written in a task file without a name."""
 _MARK_CHARS = 16
+_RECORD = {"name", "sha256", "text", "words", "released", "assembled", "texts"}
+"""The fields of a recorded prompt."""
 _HEADING = re.compile(r"^\[(system|user)\][ \t]*\n", re.MULTILINE)
 
 
@@ -84,6 +87,13 @@ class PromptFile:
     """The path that error messages name, or an empty string if they name none."""
     released: str = ""
     """The ids of the released texts in the prompt, or an empty string for any other."""
+    texts: tuple[ReleasedText, ...] = field(default=(), compare=False)
+    """The released texts in the prompt, with their places."""
+    assembled: str = ""
+    """``authors`` if a released script shows how the texts become a request. ``mmeval``
+    if that is our choice. Empty for a prompt that is not released."""
+    is_of_user: bool = False
+    """True if the prompt is from a folder that the user chose."""
 
     @classmethod
     def of(cls, written: PromptValue) -> PromptFile:
@@ -96,8 +106,14 @@ class PromptFile:
                 f"the prompt {written!r} has only a name; bind the metric before using "
                 "it"
             )
-        released = written.get("released", "")
-        return cls(written["name"], written["text"], released=released)
+        return _recorded_file(written["name"], written)
+
+    @property
+    def words(self) -> Words:
+        """Whose words the prompt is in."""
+        if self.released:
+            return "released"
+        return "user" if self.is_of_user else "own"
 
     @property
     def sha256(self) -> str:
@@ -113,9 +129,21 @@ class PromptFile:
             names |= BoundedTemplate(source).reads
         return frozenset(names)
 
-    def to_json(self) -> dict[str, str]:
-        record = {"name": self.name, "sha256": self.sha256, "text": self.text}
-        return {**record, "released": self.released} if self.released else record
+    def to_json(self) -> dict[str, Any]:
+        """Returns the record of a run, which states whose words they are if they are
+        not our own."""
+        record: dict[str, Any] = {
+            "name": self.name,
+            "sha256": self.sha256,
+            "text": self.text,
+        }
+        if self.released:
+            record["released"] = self.released
+            record["assembled"] = self.assembled
+            record["texts"] = [text.to_json() for text in self.texts]
+        elif self.is_of_user:
+            record["words"] = "user"
+        return record
 
     def check(self, names: Sequence[str], *, form: bool = True) -> None:
         """Checks that the text can be used as the prompt of a metric.
@@ -181,14 +209,14 @@ def bound_prompts(
     kinds: Mapping[str, JudgePrompt],
     values: Mapping[str, Any],
     texts: PromptTexts,
-) -> dict[str, dict[str, str]]:
+) -> dict[str, dict[str, Any]]:
     """Returns the prompts of a function as ``{name, sha256, text}``, by argument.
 
     Raises UnknownNameError for an unknown name, and PromptError for a prompt that
     cannot be used.
     """
     folder = Path(inspect.getfile(function)).parent / "prompts"
-    prompts: dict[str, dict[str, str]] = {}
+    prompts: dict[str, dict[str, Any]] = {}
     for name, kind in kinds.items():
         prompt = find_prompt(values[name], folder, texts)
         # a released text describes its own form of reply
@@ -215,14 +243,30 @@ def find_prompt(
         prompt = recorded_prompt(written, texts.recorded[written])
     else:
         prompt = _prompt_of_metric(written, home, texts)
-    return texts.given.get(prompt.name, prompt)
+    given = texts.given.get(prompt.name)
+    if given is None:
+        return prompt
+    return replace(given, is_of_user=not given.released)
 
 
 def recorded_prompt(name: str, record: PromptValue) -> PromptFile:
-    """Returns the prompt that a run recorded: its text, or its text with its ids."""
+    """Returns the prompt that a run recorded: its text, or its text with its origin."""
     if isinstance(record, str):
         return PromptFile(name, record)
-    return PromptFile(name, record["text"], released=record["released"])
+    return _recorded_file(name, record)
+
+
+def _recorded_file(name: str, record: Mapping[str, Any]) -> PromptFile:
+    """Returns a prompt with the origin that its record states."""
+    texts = [ReleasedText(**text) for text in record.get("texts", ())]
+    return PromptFile(
+        name,
+        record["text"],
+        released=str(record.get("released", "")),
+        texts=tuple(texts),
+        assembled=str(record.get("assembled", "")),
+        is_of_user=record.get("words") == "user",
+    )
 
 
 def is_prompt_path(written: str) -> bool:
@@ -293,14 +337,13 @@ def _prompt_of_metric(
 
 
 def _inline_prompt(written: Mapping[str, Any]) -> PromptFile:
-    unknown = sorted(written.keys() - {"name", "sha256", "text", "released"})
+    unknown = sorted(written.keys() - _RECORD)
     text = written.get("text")
     if unknown or not isinstance(text, str):
         raise PromptError(
             f"a prompt is a name, a path or {{text: ...}}, not {dict(written)!r:.80}"
         )
-    released = str(written.get("released", ""))
-    prompt = PromptFile(str(written.get("name", INLINE)), text, released=released)
+    prompt = _recorded_file(str(written.get("name", INLINE)), written)
     if written.get("sha256", prompt.sha256) != prompt.sha256:
         raise PromptError(
             f"the text of the prompt {prompt.name!r} does not match its sha256; "

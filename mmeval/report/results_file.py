@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from mmeval._version import __version__
 from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import FORMAT_VERSION, Result
 from mmeval.results.corrected import with_corrected
+from mmeval.results.prompt_words import prompts_json
 from mmeval.run.availability import unavailable_findings
 from mmeval.run.costs.bill import spent_json
 from mmeval.run.options import RunOutcome
@@ -179,6 +181,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
     # a run that scores nothing does not need the requirements of its metrics
     lacks = unavailable_findings(outcome.selection, scoring=bool(outcome.results))
     left_out = {task.name: task.finding.cause for task in outcome.selection.left_out}
+    prompts = chain.from_iterable(task.prompts for task in tasks)
     judges = {}
     for name, versions in outcome.judges.items():
         judges[name] = [asdict(version) for version in versions]
@@ -189,6 +192,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "results": [result.to_json() for result in results],
         "protocols": {task.name: task.protocol_name for task in tasks},
         "metrics": {task.name: _metrics(task, outcome) for task in tasks},
+        "prompts": prompts_json(prompts),
         "refusals": {task.name: task.refusals for task in tasks},
         "subset": {name: subset.to_json() for name, subset in outcome.subsets.items()},
         "asked": {task.name: _asked_trials(task, outcome) for task in tasks},

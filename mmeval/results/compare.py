@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from mmeval.program.prompt_origin import words_of
 from mmeval.system.wording import listed
 
 Aspect = Literal[
@@ -128,7 +129,8 @@ def differences(
     old, new = metric_of(before, task, output), metric_of(now, task, output)
     old_fields, new_fields = _changed(_definition(old), _definition(new))
     if new and new_fields:
-        reason = f"the metric differs in {listed(list(new_fields), 3)}"
+        reason = _other_words(old_fields, new_fields)
+        reason = reason or f"the metric differs in {listed(list(new_fields), 3)}"
         yield Difference("definition", reason, old_fields, new_fields)
     judged_now = judges_of(now, task, new)
     is_named_alike = judged_now == (judges_of(before, task, old) or set())
@@ -142,6 +144,22 @@ def differences(
     for piece in new.get("pieces", ()):
         if piece != output:
             yield from differences(first, other, task, piece, plans)
+
+
+def _other_words(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Returns a reason if a prompt is in the authors' words in only one of two
+    definitions, else an empty string."""
+    for switch, prompt in now.items():
+        sides = (before[switch], prompt)
+        if not all(isinstance(side, Mapping) and "sha256" in side for side in sides):
+            continue
+        words = [words_of(side) for side in sides]
+        if words[0] != words[1] and "released" in words:
+            name = prompt.get("name", switch)
+            return (
+                f"the prompt {name} is {words[0]} in one run, {words[1]} in the other"
+            )
+    return ""
 
 
 def _judged_differently(

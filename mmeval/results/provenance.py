@@ -7,13 +7,15 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mmeval.results.prompt_words import released_share
+
 if TYPE_CHECKING:
     from mmeval.results.stored_run import StoredRun
 
 
 def made_with(run: StoredRun) -> str:
     """Returns one line: the model, other roles with the models that their servers
-    report, profiles, and the name of the run."""
+    report, profiles, the share of released prompts, and the name of the run."""
     backends: dict[str, dict[str, None]] = {}
     shown = {task.name for task in run.tasks}
     for task, judges in run.ours.get("judges", {}).items():
@@ -33,6 +35,9 @@ def made_with(run: StoredRun) -> str:
         words.append(f"{role}: {' and '.join(backends[role])}")
     if profiles:
         words.append(f"profile: {' and '.join(sorted(profiles))}")
+    share = released_share(run.ours.get("prompts", {}))
+    if share:
+        words.append(f"prompts in the authors' words: {share}")
     words.append(f"run: {run.folder.resolve().name}")
     return f"Made with {', '.join(words)}."
 

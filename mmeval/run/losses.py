@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from mmeval.dataset.sampling import FEWER
@@ -20,6 +21,7 @@ from mmeval.metric.judge.verdict import UNREAD
 from mmeval.metric.scoring.score_set import finished_rows
 from mmeval.records.response import HOPELESS
 from mmeval.records.score import Result
+from mmeval.results.prompt_words import names_by_words, prompts_json, words_note
 from mmeval.results.task_results import UnscoredReasons, in_evidence, unscored_reasons
 from mmeval.run.data_size import FEWER_SAMPLES
 from mmeval.run.jobs import DataFault
@@ -27,7 +29,6 @@ from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
 from mmeval.store.paths import TrialFilter
-from mmeval.system.wording import listed
 from mmeval.task.task import Task
 
 MAX_REASONS = 5
@@ -119,7 +120,7 @@ def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
         for name, cause in causes:
             subject = Subject(task.name, name)
             yield Finding("not_comparable", subject, cause=cause, severity="note")
-        yield from _words_of_prompts(task)
+    yield from _words_of_prompts(outcome.selection)
     for name, subset in outcome.subsets.items():
         if not subset.partial:
             continue
@@ -139,22 +140,17 @@ def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
         )
 
 
-def _words_of_prompts(task: Task) -> Iterator[Finding]:
+def _words_of_prompts(tasks: Iterable[Task]) -> Iterator[Finding]:
     """Yields a finding that names the prompts in released words, if there are any."""
-    names: set[str] = set()
-    released: dict[str, None] = {}
-    for prompt in task.prompts:
-        names.add(prompt["name"])
-        if "released" in prompt:
-            released[prompt["name"]] = None
-    if released:
-        named = listed(list(released), MAX_REASONS)
+    prompts = chain.from_iterable(task.prompts for task in tasks)
+    rows = prompts_json(prompts)
+    note = words_note(rows)
+    if note:
         yield Finding(
             "other_definition",
-            Subject(task.name),
-            count=len(released),
-            of=len(names),
-            cause=f"prompts in the authors' words: {named}",
+            count=len(names_by_words(rows)["released"]),
+            of=len(rows),
+            cause=note,
             severity="note",
         )
 

@@ -253,4 +253,10 @@ class RunOutcome:
         return tuple(shown)
 
 
-_ABOUT_NUMBERS = ("not_comparable", "subset", "refused", "partial")
+_ABOUT_NUMBERS = (
+    "not_comparable",
+    "other_definition",
+    "subset",
+    "refused",
+    "partial",
+)

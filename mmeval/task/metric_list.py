@@ -18,6 +18,7 @@ from mmeval.metric.model import written_fault
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import PromptTexts, PromptValue, is_prompt_path
+from mmeval.program.prompt_origin import words_of
 from mmeval.system.yaml_document import KeyPath, Problem
 from mmeval.task.derived_entries import complete_derived, outputs_of
 from mmeval.task.file import TaskFile
@@ -243,10 +244,10 @@ def written_metrics(
     return record
 
 
-def _recorded(prompt: Mapping[str, str]) -> PromptValue:
-    """Returns the text of a prompt, with the ids of a released text."""
-    if "released" not in prompt:
-        return prompt["text"]
+def _recorded(prompt: Mapping[str, Any]) -> PromptValue:
+    """Returns the text of a prompt, with its origin if the words are not our own."""
+    if words_of(prompt) == "own":
+        return str(prompt["text"])
     return {name: value for name, value in prompt.items() if name != "name"}
 
 

@@ -142,7 +142,7 @@ class Task:
     params: GenerationParams
     metrics: tuple[TaskMetric, ...]
     numbers: tuple[CombinedNumber, ...] = ()
-    protocol_prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    protocol_prompts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Those options of the protocol that are prompts, as ``{name, sha256, text}``."""
     given_options: frozenset[str] = frozenset()
     """The parameters of one modality that the command line sets. Those in ``params``
@@ -191,7 +191,7 @@ class Task:
         return (*self.metrics, *self.numbers)
 
     @property
-    def prompts(self) -> Iterator[Mapping[str, str]]:
+    def prompts(self) -> Iterator[Mapping[str, Any]]:
         """The prompts of the protocol and of the metrics, as ``{name, sha256, text}``.
 
         A released prompt also has its ids (``released``).

@@ -102,7 +102,7 @@ def test_the_results_name_the_released_prompt_without_its_text(
     done = run(folder, server, "released")
     config = results(folder / "runs")["configs"]["t"]
     prompt = config["judge_prompts"]["judge_yes_no"]["judge_yes_no"]
-    assert prompt.keys() == {"released", "sha256"}
+    assert "text" not in prompt
     assert prompt["released"] == "trees.judge"
     assert SENTINEL not in done.out + done.err
 
@@ -116,6 +116,38 @@ def test_a_finding_states_how_many_prompts_are_in_released_words(
     (finding,) = [row for row in findings if row["kind"] == "other_definition"]
     assert (finding["count"], finding["of"]) == (1, 1)
     assert "judge_yes_no" in finding["cause"]
+
+
+def test_the_results_name_the_place_of_each_released_text(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    (row,) = results(folder / "runs")["mmeval"]["prompts"].values()
+    assert (row["words"], row["assembled"]) == ("released", "authors")
+    (text,) = row["texts"]
+    assert text == {
+        "id": "trees.judge",
+        "sha256": hashlib.sha256(TEXT.encode()).hexdigest(),
+        "source": "me/trees",
+        "commit": "c" * 40,
+        "path": "judge.py",
+    }
+
+
+def test_the_results_tell_the_users_words_from_our_own(
+    folder: Path, server: AbleServer
+) -> None:
+    prompts = folder / "prompts"
+    prompts.mkdir()
+    (prompts / "judge_yes_no.jinja").write_text("Is {{ answer }} a tree? {{ form }}")
+    run(folder, server, prompts, "users")
+    run(folder, server, "own", "own")
+    words = []
+    for name in ("users", "own"):
+        (row,) = results(folder / name)["mmeval"]["prompts"].values()
+        words.append(row["words"])
+    assert words == ["user", "own"]
 
 
 def test_a_report_and_a_comparison_contain_no_released_text(
@@ -145,6 +177,8 @@ def test_a_comparison_names_the_difference_in_words(
     done = mmeval("compare", *runs, "--report", "false")
     assert "not comparable" in done.out
     assert "trees.judge" in done.out
+    words = " ".join(done.out.split())
+    assert "judge_yes_no is own in one run, released in the other" in words
 
 
 def test_a_run_is_scored_again_in_its_own_words(
@@ -157,7 +191,28 @@ def test_a_run_is_scored_again_in_its_own_words(
     judge = f"openai,model=other,base_url={server.url}"
     mmeval("score", of_run, "--judge", judge, *QUIET)
     assert sent(server)[1:] == [[{"role": "user", "content": SENT}]]
-    assert SENTINEL not in json.dumps(results(folder / "runs"))
+    document = results(folder / "runs")
+    assert SENTINEL not in json.dumps(document)
+    (row,) = document["mmeval"]["prompts"].values()
+    assert row["texts"][0]["source"] == "me/trees"
+
+
+def test_scores_of_released_and_other_words_are_apart(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    of_run = folder / "runs" / "reference" / "default"
+    first = results(folder / "runs")["mmeval"]["score_sets"]["t"]
+    prompts = folder / "prompts"
+    prompts.mkdir()
+    (prompts / "judge_yes_no.jinja").write_text("Is {{ answer }} a tree? {{ form }}")
+    judge = f"openai,model=j,base_url={server.url}"
+    mmeval("score", of_run, "--judge", judge, "--judge_prompts", prompts, *QUIET)
+    document = results(folder / "runs")["mmeval"]
+    assert document["score_sets"]["t"] != first
+    assert (of_run / "scores" / "t" / first).is_dir()
+    assert document["prompts"]["judge_yes_no"]["words"] == "user"
 
 
 def test_a_released_prompt_that_is_not_here_is_asked_for(

@@ -37,11 +37,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from mmeval.program.prompt_origin import ReleasedText
 from mmeval.system.yaml_document import Problem, read_document
 from mmeval.task.file import SchemaPath, TaskFile, problem_of
 from mmeval.task.released.recipe import Recipe, RecipeError
@@ -116,7 +117,8 @@ class TemplateKeys(_Keys):
     value for each occurrence. ``texts`` maps fields to the ids of other texts.
     ``after`` are the values that follow the text, such as pictures. ``system`` is the
     text of the system message. ``doubled_braces`` means that the released script sends
-    doubled braces as single ones.
+    doubled braces as single ones. ``assembled: mmeval`` means that no released script
+    shows how the texts become a request.
     """
 
     prompt: str
@@ -127,6 +129,7 @@ class TemplateKeys(_Keys):
     texts: dict[str, PromptId] = {}
     after: tuple[FieldName, ...] = ()
     doubled_braces: bool = False
+    assembled: Literal["authors", "mmeval"] = "authors"
 
     @property
     def all_ids(self) -> tuple[str, ...]:
@@ -178,6 +181,17 @@ class Catalogue:
                 if prompt.id == prompt_id:
                     return file, prompt
         raise KeyError(prompt_id)
+
+    def origin(self, prompt_id: str) -> ReleasedText:
+        """Returns the digest and the place of a prompt. Raises KeyError."""
+        file, prompt = self.find(prompt_id)
+        return ReleasedText(
+            id=prompt_id,
+            sha256=prompt.sha256,
+            source=file.source.repository,
+            commit=file.commit,
+            path=file.keys.path,
+        )
 
 
 def catalogue_files(tasks: Iterable[TaskFile]) -> list[Path]:

@@ -71,6 +71,11 @@ def _prompts_of(path: Path, _cache: Path) -> Mapping[str, PromptFile]:
     prompts: dict[str, PromptFile] = {}
     for keys in catalogue.templates:
         text = template_of(keys, catalogue)
-        ids = " + ".join(keys.all_ids)
-        prompts[keys.prompt] = PromptFile(keys.prompt, text, released=ids)
+        prompts[keys.prompt] = PromptFile(
+            keys.prompt,
+            text,
+            released=" + ".join(keys.all_ids),
+            texts=tuple(map(catalogue.origin, keys.all_ids)),
+            assembled=keys.assembled,
+        )
     return prompts
