@@ -110,6 +110,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=False,
         help="copy all media into the report, so that it can be shared (false)",
     )
+    parser.add_argument(
+        "--with_prompts",
+        metavar="BOOL",
+        nargs="?",
+        const=True,
+        default=False,
+        help="show the texts of released prompts on the page; their licences may not "
+        "allow you to share it (false)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -144,7 +153,12 @@ def run(args: argparse.Namespace) -> int:
     if "html" in formats:
         from mmeval.report.page import write_report
 
-        page = write_report(folders, report, copy_media=values.switch(args.copy_media))
+        page = write_report(
+            folders,
+            report,
+            copy_media=values.switch(args.copy_media),
+            with_prompts=values.switch(args.with_prompts),
+        )
         lines = terminal_lines([*page.findings, *page.unread])
         if lines:
             log.warning("%s", "\n".join(["of the page:", *lines]))

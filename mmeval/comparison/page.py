@@ -22,6 +22,7 @@ from mmeval.comparison.text import gate_sentences
 from mmeval.comparison.verdict import verdict_sentences
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.page.chunks import script
+from mmeval.report.page.prompts import prompt_rows
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.writer import (
     PREVIEW_SECONDS,
@@ -219,8 +220,10 @@ def _context(
     if counts[ONE_SIDED]:
         lead += f", {counts[ONE_SIDED]:,} with a score in one run only"
     summary: list[dict[str, Any]] = []
-    for name in names:
+    prompts: list[dict[str, Any]] = []
+    for name, run in zip(names, comparison.runs, strict=True):
         summary.append({"name": name, "lead": [], "notes": []})
+        prompts += prompt_rows(run, name)
     verdicts = [f"{sentence}." for sentence in verdict_sentences(comparison)]
     gate = " ".join(gate_sentences(comparison))
     if gate:
@@ -247,6 +250,7 @@ def _context(
         "layouts": [],
         "charts": [],
         "headlines": [],
+        "prompts": prompts,
         "plots": chart_rows(list(forest_plots(comparison, ranges))),
         "count": min(len(all_outcomes), MOST),
     }

@@ -44,6 +44,7 @@ from mmeval.results.compare import (
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import NumberRow, groups_of, results_of
 from mmeval.results.stored_run import StoredRun, TaskRow
+from mmeval.task.released.chosen import without_released_texts
 
 _MEANS: Mapping[str, Aggregator] = {
     "mean": mean,
@@ -213,9 +214,16 @@ class ComparedRun:
         return self._answers[task]
 
     def template(self, task: str) -> Mapping[str, Any]:
-        """Returns the prompts and the protocol of the task file."""
-        config = self.tasks[task].config
+        """Returns the prompts and the protocol of the task file.
+
+        A released prompt is represented by its digest.
+        """
+        config = without_released_texts(self.tasks[task].config)
         prompt = config.get("prompt") or {}
+        if "task_prompt" in config:
+            replaced = config["task_prompt"]
+            ids = replaced.get("released", "")
+            prompt = replaced.get("text", f"{ids} {replaced['sha256']}")
         template = {"user": prompt} if isinstance(prompt, str) else dict(prompt)
         protocol = config.get("protocol")
         if isinstance(protocol, Mapping):

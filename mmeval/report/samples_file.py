@@ -38,6 +38,8 @@ class SampleRow:
     params: GenerationParams
     trials: Sequence[Trial]
     scores: Sequence[Mapping[str, Score]]
+    released: str = ""
+    """The ids of the released texts in the prompt, which replace it in the file."""
 
 
 def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
@@ -70,6 +72,8 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
     for message in row.prompt:
         messages.append(f"{message.role}: {message.content.rendered()}")
     prompt = "\n".join(messages)
+    # without a licence, a released text may not be in a file that is shared
+    shown_prompt = f"released prompt: {row.released}" if row.released else prompt
     target = row.sample.references[0].rendered() if row.sample.references else ""
 
     # Placeholders replace everything that is not text. Without an answer, `error` has
@@ -103,7 +107,9 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         "doc_id": row.index,
         "doc": document,
         "target": target,
-        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": row.params.to_json()}},
+        "arguments": {
+            "gen_args_0": {"arg_0": shown_prompt, "arg_1": row.params.to_json()}
+        },
         "resps": [texts],
         "filtered_resps": texts[:1],
         "filter": "none",
@@ -169,6 +175,7 @@ def sample_rows(
     set. ``score_set`` is the folder of the task's scores, or None if nothing was
     scored."""
     scores = ScoreRows(score_set)
+    released = str(task.config.get("task_prompt", {}).get("released", ""))
     media = MediaStore(folder / "media")
     with closing(Journal(folder / "journal", media, writable=False)) as journal:
         every = trial_rows(folder, task.name)
@@ -193,4 +200,12 @@ def sample_rows(
             is_bad = error is not None and error.kind == "bad_sample"
             # an invalid sample was not asked, and its prompt may be impossible to build
             prompt = () if is_bad else task.prompt(sample)
-            yield SampleRow(index, sample, prompt, task.params, trials, scores_by_trial)
+            yield SampleRow(
+                index,
+                sample,
+                prompt,
+                task.params,
+                trials,
+                scores_by_trial,
+                released=released,
+            )

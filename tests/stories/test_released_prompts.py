@@ -66,13 +66,18 @@ def prepared(folder: Path) -> None:
 
 
 def run(
-    folder: Path, server: AbleServer, words: str | Path, name: str = "runs"
+    folder: Path,
+    server: AbleServer,
+    words: str | Path,
+    name: str = "runs",
+    *flags: str,
 ) -> Ended:
     return mmeval(
         "run",
         *("--tasks", folder / "t.yaml", "--model", "reference"),
         *("--judge", f"openai,model=j,base_url={server.url}"),
         *("--prompts", words, "--output_path", folder / name, *QUIET),
+        *flags,
     )
 
 
@@ -167,6 +172,60 @@ def test_a_report_and_a_comparison_contain_no_released_text(
     assert SENTINEL not in shown + written(folder / "out")
 
 
+def test_the_page_names_a_released_prompt_by_its_id_and_digest(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released", "runs", "--report", "true")
+    page = folder / "runs" / "reference" / "default" / "report" / "index.html"
+    words = page.read_text().replace("<wbr>", "")
+    digest = hashlib.sha256(TEXT.encode()).hexdigest()[:12]
+    place = f"trees.judge: me/trees@cccccccccccc, judge.py, SHA-256 {digest}"
+    assert place in words
+
+
+def test_the_page_shows_the_released_words_on_request(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    of_run = folder / "runs" / "reference" / "default"
+    mmeval("report", of_run, "--with_prompts")
+    assert SENTINEL in (of_run / "report" / "index.html").read_text()
+
+
+def test_nothing_that_leaves_the_run_folder_contains_released_words(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    out = folder / "out"
+    file = out / "results.json"
+    run(folder, server, "released", "runs", "--report", "true")
+    run(folder, server, "own", "own")
+    of_run = folder / "runs" / "reference" / "default"
+    of_own = folder / "own" / "reference" / "default"
+    formats = ("markdown", "latex", "csv", "svg")
+    done = [
+        mmeval("report", of_run, "--output_path", out / "page"),
+        mmeval(
+            *("report", of_run, "--format", ",".join(formats)),
+            *("--output_path", out / "tables"),
+        ),
+        mmeval("compare", of_own, of_run, "--output_path", out / "pair"),
+        mmeval("compare", of_own, of_run, "--output_path", out / "pair.json"),
+        mmeval("score", of_run, "--output_path", file, "--log_samples", *QUIET),
+        mmeval("trace", of_run),
+    ]
+    for name in ("vlmevalkit", "lmms_eval", "own"):
+        done.append(
+            mmeval("export", of_run, "--format", name, "--output_path", out / name)
+        )
+    printed = "".join(ended.out + ended.err for ended in done)
+    assert SENTINEL not in printed
+    assert SENTINEL not in written(out)
+    assert SENTINEL not in written(of_run / "report")
+
+
 def test_a_comparison_names_the_difference_in_words(
     folder: Path, server: AbleServer
 ) -> None:
@@ -175,9 +234,9 @@ def test_a_comparison_names_the_difference_in_words(
     run(folder, server, "own", "own")
     runs = [folder / name / "reference" / "default" for name in ("own", "runs")]
     done = mmeval("compare", *runs, "--report", "false")
-    assert "not comparable" in done.out
-    assert "trees.judge" in done.out
     words = " ".join(done.out.split())
+    assert "not comparable" in words
+    assert "trees.judge" in words
     assert "judge_yes_no is own in one run, released in the other" in words
 
 

@@ -40,6 +40,7 @@ from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.pivot import cautions_of, pivot_tables
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
+from mmeval.report.page.prompts import prompt_rows
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.tiles import tile
 from mmeval.results.compare import metrics_of
@@ -108,6 +109,7 @@ def write_report(
     folder: Path,
     *,
     copy_media: bool = False,
+    with_prompts: bool = False,
     preview_seconds: float | None = None,
     results: Path | None = None,
     baseline: Baseline | None = None,
@@ -117,7 +119,8 @@ def write_report(
     ``preview_seconds`` limits the time for drawing SVG, documents, sounds and meshes
     (None: no limit). ``results`` is the results file of a single run, if it is not the
     newest in its folder. ``baseline`` is shown with the numbers of a single run; the
-    default is the baseline of its settings. Raises MissingDataError if there is no run,
+    default is the baseline of its settings. ``with_prompts`` adds the texts of released
+    prompts. Raises MissingDataError if there is no run,
     UsageError for a damaged run or a folder that contains something else, and
     StorageError if the report cannot be written.
     """
@@ -132,6 +135,7 @@ def write_report(
                 folder,
                 preview_seconds=preview_seconds,
                 copy_media=copy_media,
+                with_prompts=with_prompts,
                 baseline=baseline,
             )
             writer.write(stored, datetime.now())
@@ -190,10 +194,12 @@ class PageWriter:
         preview_seconds: float | None,
         copy_media: bool,
         baseline: Baseline | None,
+        with_prompts: bool = False,
     ) -> None:
         self._new = new
         self._folder = folder
         self._copy = copy_media
+        self._with_prompts = with_prompts
         self._baseline = baseline
         data = new / "data"
         data.mkdir()
@@ -321,11 +327,13 @@ class PageWriter:
         slices = number_rows(documents, names, every_slice=True, repeats=False)
         charts = charts_of(slices, names, ranges)
         summaries = []
+        prompts: list[dict[str, Any]] = []
         for number, (run, name) in enumerate(zip(runs, labels, strict=True)):
             tally = self.index.tally(number)
             words = summary.lead(run, tally, self.index.sample_counts(number))
             notes = summary.notes(run)
             summaries.append({"name": name, "lead": words, "notes": notes})
+            prompts += prompt_rows(run, name, with_released=self._with_prompts)
         findings = self._findings(charts, runs)
         place = RemedyTarget(run=shlex.join(str(run.folder) for run in runs))
         notes = [*shown_baseline.notes, *layout_notes]
@@ -358,6 +366,7 @@ class PageWriter:
                 baseline=shown_baseline.column,
             ),
             "layouts": layouts,
+            "prompts": prompts,
             "plots": [],
             "charts": chart_rows(charts[:MOST_CHARTS]),
             "count": self.index.count,

@@ -235,6 +235,7 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
         ],
         "notes": [],
         "layouts": [],
+        "prompts": [],
         "plots": [],
         "charts": [
             {
