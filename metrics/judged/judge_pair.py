@@ -62,8 +62,9 @@ def judge_pair(
     ``rubric``, a text.
 
     The judge is asked twice, and each answer is shown first once. If the two verdicts
-    differ, the result is a tie. The answer is unscored, with the bounds 0 and 1, if
-    the judge is not sure or a verdict is lost.
+    differ, the result is a tie. Without a call, two equal answers are a tie, and an
+    empty one loses. The answer is unscored, with the bounds 0 and 1, if the judge is
+    not sure or a verdict is lost.
 
     The judge sees the sample's input with ``show_input``, the references after the
     first with ``show_references``, and media unless ``media`` is false. With
@@ -81,6 +82,9 @@ def judge_pair(
         ANSWER: shown(trial.output, media=media),
         REFERENCE: shown(other, media=media),
     }
+    fixed = _fixed(answers[ANSWER], answers[REFERENCE])
+    if fixed:
+        return Score(_VALUES[fixed], evidence={"better": fixed, "orders": []})
     shared: Material = {"input": "", "references": [], "rubric": rubric}
     if show_input:
         shared["input"] = shown(question_content(trial.sample), media=media)
@@ -95,7 +99,8 @@ def judge_pair(
 
     orders: list[dict[str, Any]] = []
     for (first, second), verdict in zip(_ORDERS, verdicts, strict=True):
-        better = {"A": first, "B": second, TIE: TIE}.get(verdict.values.get("better"))
+        letters = {"A": first, "B": second, TIE: TIE, None: None}
+        better = letters[verdict.values.get("better")]
         row = {**verdict.evidence, **verdict.loss, "first": first, "better": better}
         orders.append(row)
     missing = [verdict for verdict in verdicts if verdict.unknown("better")]
@@ -107,6 +112,15 @@ def judge_pair(
         _VALUES[better],
         evidence={"better": better, "orders": orders, "inconsistent": is_inconsistent},
     )
+
+
+def _fixed(answer: Interleaved, reference: Interleaved) -> str:
+    """Returns which answer is better if that needs no judge, else an empty string."""
+    if answer == reference or (answer.empty and reference.empty):
+        return TIE
+    if answer.empty or reference.empty:
+        return REFERENCE if answer.empty else ANSWER
+    return ""
 
 
 def _unscored(missing: list[Verdict], orders: list[dict[str, Any]]) -> Score:

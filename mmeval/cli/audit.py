@@ -186,7 +186,7 @@ def _audited_run(
     checks: Sequence[str],
     limits: Range | None,
 ) -> AuditedRun:
-    from mmeval.cli.score import log_outcome, rescore_options
+    from mmeval.cli.score import judge_name, log_outcome, rescore_options
     from mmeval.results.stored_run import StoredRun, run_folder
     from mmeval.store.answer_draw import AnswerDraw
     from mmeval.trust.audit.audited_run import AuditedRun
@@ -210,8 +210,7 @@ def _audited_run(
     limits = limits or range_in_run(stored, number)
     if not all(map(math.isfinite, limits)):
         raise UsageError(f"{number} has no finite range; state it with --range")
-    backend, backend_args = settings["judge"].value
-    name = str({**backend_args, **settings["judge_args"].value}.get("model", backend))
+    name = judge_name(settings)
 
     def options_of(run: RunJudges) -> RescoreOptions:
         of_run = run.run.record.get("settings", {})

@@ -202,21 +202,21 @@ def _bridge_runs(args: argparse.Namespace, settings: Mapping[str, Setting]) -> i
 def _asked_judge(
     args: argparse.Namespace, settings: Mapping[str, Setting]
 ) -> AskedJudge:
-    from mmeval.cli.score import log_outcome, rescore_options
+    from mmeval.cli.score import judge_name, log_outcome, rescore_options
     from mmeval.store.answer_draw import AnswerDraw
     from mmeval.trust.new_judge import AskedJudge
 
     if args.sample < 1:
         raise UsageError("--sample must be at least 1")
-    backend, backend_args = values.backend(args.to)
-    asked = {**settings, "judge": Setting((backend, backend_args), "--to")}
-    name = str({**backend_args, **settings["judge_args"].value}.get("model", backend))
+    asked = {**settings, "judge": Setting(values.backend(args.to), "--to")}
 
     def options_of(run: RunJudges) -> RescoreOptions:
         of_run = run.run.record.get("settings", {})
         return rescore_options(run.run.folder, of_run, asked)
 
-    return AskedJudge(name, AnswerDraw(args.sample), options_of, log_outcome)
+    return AskedJudge(
+        judge_name(asked), AnswerDraw(args.sample), options_of, log_outcome
+    )
 
 
 def _calls(

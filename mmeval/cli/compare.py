@@ -3,12 +3,21 @@
     mmeval compare runs/old-model/default runs/new-model/default
     mmeval compare runs/old-model/default runs/new-model/default --fail_if_worse 0.02
     mmeval compare runs/default.board.yaml
+    mmeval compare runs/a/default runs/b/default --pairwise \\
+        --judge openai,model=JUDGE --sample 60
 
 The first RUN is the reference. A difference is another run's value minus the
 reference's value. Trials are paired by sample and prompt. No model is called, and the
 runs are not changed.
 
-The exit code is 3 if something requested cannot be compared. It is 5 if a run is worse
+With --pairwise, a judge compares the answers of every two runs to the same samples. It
+is asked about each pair in both orders; if they differ, the pair is a tie. The runs get
+win rates, and strengths (Bradley-Terry) with 95 % intervals. --dry_run prints the
+calls. The same command continues after an interruption. The verdicts are kept in the
+folder of the first run, as pairs/NAME.
+
+The exit code is 3 if something requested cannot be compared, such as strengths that the
+pairs do not determine. It is 5 if a run is worse
 than a gate (--fail_if_worse, --fail_unless_within, --fail_unless_equal) allows.
 """
 
@@ -17,16 +26,27 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mmeval.errors import EXIT_OK, UsageError, did_you_mean
+from mmeval.cli.bridge import FLAGS as BRIDGE_FLAGS
+from mmeval.cli.parser import add_flags
+from mmeval.cli.score import FLAGS as SCORE_FLAGS
+from mmeval.errors import EXIT_OK, MissingDataError, UsageError, did_you_mean
 from mmeval.findings.render import terminal_lines
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
+from mmeval.settings.flags import BY_NAME
+from mmeval.settings.resolve import Setting, resolve
+from mmeval.system.wording import split_names
 
 if TYPE_CHECKING:
     from mmeval.comparison.compare import Comparison
+    from mmeval.run.options import RescoreOptions
+    from mmeval.trust.pairwise.answer_pairs import AnswerPair, Player
+    from mmeval.trust.pairwise.pair_judge import PairJudge
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +67,18 @@ OPTIONS = (
     "simultaneous",
 )
 """The flags that become arguments of ``mmeval.compare``."""
+_PLANNED = ("plan", "margin", "clusters", "share", "disagree")
+_OF_PAGE = ("output_path", "report")
+_ALSO_PAIRWISE = ("tasks", "failed")
+_NOT_PAIRWISE = (*set(OPTIONS).difference(_ALSO_PAIRWISE), *_PLANNED, *_OF_PAGE)
+"""The flags without an effect on pairwise comparisons."""
+_NOT_OF_A_PAIR = ("role", "profile", "trust_remote_code", "verbosity")
+FLAGS = (
+    BY_NAME["judge"],
+    *(flag for flag in BRIDGE_FLAGS if flag.name not in _NOT_OF_A_PAIR),
+)
+"""The flags of ``score`` that say how the judge of pairs is asked."""
+_ONLY_PAIRWISE = ("sample", "rubric", "ties")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -182,6 +214,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="write a page of the samples that differ (true)",
     )
+    parser.add_argument(
+        "--pairwise",
+        action="store_true",
+        help="let a judge compare the answers of every two runs",
+    )
+    parser.add_argument(
+        "--sample",
+        metavar="N",
+        type=int,
+        default=None,
+        help="with --pairwise: compare the answers to N samples, drawn at random (all)",
+    )
+    parser.add_argument(
+        "--rubric",
+        metavar="FILE",
+        type=Path,
+        default=None,
+        help="with --pairwise: a text by which the judge compares answers",
+    )
+    parser.add_argument(
+        "--ties",
+        metavar="HOW",
+        default=None,
+        help="with --pairwise: how ties enter the strengths: davidson, half or forced "
+        "(davidson)",
+    )
+    add_flags(parser, FLAGS)
+    unset = {name: parser.get_default(name) for name in _NOT_PAIRWISE}
+    parser.set_defaults(unset=unset)
 
 
 def _number(text: str) -> float:
@@ -198,6 +259,9 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.report.page.writer import check_replaceable
     from mmeval.report.table_formats.layouts import RENDERED
 
+    if args.pairwise:
+        return _pairwise(args)
+    _refuse_pairwise_flags(args)
     if args.plan:
         return _plan(args)
     for name in ("margin", "clusters", "share", "disagree"):
@@ -207,12 +271,7 @@ def run(args: argparse.Namespace) -> int:
                 "--fail_if_worse, --fail_unless_within or --fail_unless_equal",
                 name=name,
             )
-    if args.format not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise UsageError(
-            f"--format must be one of {known}, not "
-            f"{args.format!r}{did_you_mean(args.format, FORMATS)}"
-        )
+    _check_choice("format", args.format, FORMATS)
     page = Path(args.output_path).expanduser() if values.switch(args.report) else None
     if page is not None:
         check_replaceable(page)
@@ -260,6 +319,164 @@ def _plan(args: argparse.Namespace) -> int:
     else:
         print_text(plan.to_text())
     return EXIT_OK
+
+
+def _pairwise(args: argparse.Namespace) -> int:
+    """Prints the pairwise comparison, or the calls that it needs."""
+    from mmeval.trust.pairs.judgements import TIES
+    from mmeval.trust.pairwise.answer_pairs import pair_answers
+    from mmeval.trust.pairwise.pairwise import Pairwise
+    from mmeval.trust.pairwise.pairwise_text import pairwise_text
+
+    for name, default in args.unset.items():
+        if getattr(args, name) != default:
+            raise UsageError(f"--{name} has no effect with --pairwise", name=name)
+    ties = args.ties or TIES[0]
+    _check_choice("format", args.format, ("text", "json"))
+    _check_choice("ties", ties, TIES)
+    _check_choice("failed", args.failed, ("lost", "zero"))
+    names = {flag.name for flag in FLAGS}
+    given = {name: value for name, value in vars(args).items() if name in names}
+    settings = resolve((*SCORE_FLAGS, BY_NAME["dry_run"]), given, os.environ)
+
+    players = _players(args.folders)
+    tasks = _shared_tasks(players, split_names(args.tasks))
+    paired = pair_answers(players, tasks, args.failed)
+    if not paired.pairs:
+        raise UsageError("the runs have no answers to the same questions")
+    judge = _pair_judge(args, settings, players, paired.pairs)
+    if settings["dry_run"].value:
+        print_text(_pair_calls(judge, settings))
+        return EXIT_OK
+    result = Pairwise(
+        judge=judge.settings.name,
+        runs={
+            player.name: [str(run.folder) for run in player.runs] for player in players
+        },
+        comparisons=judge.ask(),
+        left_out=paired.left_out,
+        ties=ties,
+    )
+    log.info("verdicts, for mmeval agree: %s", judge.keep(result))
+    if args.format == "json":
+        print_text(json.dumps(result.to_json(), indent=1, ensure_ascii=False) + "\n")
+    else:
+        print_text(pairwise_text(result, columns()))
+    return judge.exit_code or result.exit_code
+
+
+def _refuse_pairwise_flags(args: argparse.Namespace) -> None:
+    for name in (*_ONLY_PAIRWISE, *(flag.name for flag in FLAGS)):
+        if getattr(args, name, None) is not None:
+            raise UsageError(f"--{name} needs --pairwise", name=name)
+
+
+def _check_choice(flag: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise UsageError(
+            f"--{flag} must be one of {', '.join(known)}, not "
+            f"{value!r}{did_you_mean(value, known)}"
+        )
+
+
+def _players(folders: Sequence[str]) -> list[Player]:
+    from mmeval.comparison.named_runs import NamedRuns, models_of
+    from mmeval.report.page.writer import names_of
+    from mmeval.trust.pairwise.answer_pairs import Player
+
+    models: list[NamedRuns] = []
+    for words in folders:
+        models += models_of(words)
+    if len(models) < 2:
+        raise UsageError("give at least two runs")
+    distinct = names_of([model.runs[0] for model in models])
+    players = []
+    for model, name in zip(models, distinct, strict=True):
+        players.append(Player(model.name or name, model.runs))
+    names = [player.name for player in players]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"two runs have the name {name}; give each run its own name"
+            )
+    return players
+
+
+def _shared_tasks(players: Sequence[Player], wanted: Collection[str]) -> set[str]:
+    """Returns the tasks to compare: those of all runs, or the wanted ones."""
+    shared = set.intersection(*(player.tasks for player in players))
+    for task in wanted:
+        if task not in shared:
+            raise UsageError(
+                f"--tasks: {task!r} is not a task of all runs"
+                f"{did_you_mean(task, shared)}",
+                name=task,
+            )
+    return set(wanted) or shared
+
+
+def _pair_judge(
+    args: argparse.Namespace,
+    settings: Mapping[str, Setting],
+    players: Sequence[Player],
+    pairs: Sequence[AnswerPair],
+) -> PairJudge:
+    from mmeval.cli.score import judge_name, log_outcome, rescore_options
+    from mmeval.store.answer_draw import AnswerDraw
+    from mmeval.trust.pairwise.pair_judge import JudgeSettings, PairJudge
+
+    if not settings["judge"].value:
+        raise UsageError("name the judge of pairs with --judge")
+    if args.sample is not None and args.sample < 1:
+        raise UsageError("--sample must be at least 1")
+
+    def options_of(folder: Path) -> RescoreOptions:
+        return rescore_options(folder, {}, settings)
+
+    of_judge = JudgeSettings(
+        name=judge_name(settings),
+        options_of=options_of,
+        draw=None if args.sample is None else AnswerDraw(args.sample),
+        report=log_outcome,
+    )
+    rubric = "" if args.rubric is None else _rubric(args.rubric)
+    return PairJudge(players[0].runs[0], pairs, of_judge, rubric)
+
+
+def _rubric(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8-sig").strip()
+    except FileNotFoundError:
+        raise MissingDataError(f"there is no file {file}", file=file) from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file} cannot be read ({error})", file=file) from None
+    if not text:
+        raise UsageError(f"{file} is empty; write the rubric there", file=file)
+    return text
+
+
+def _pair_calls(judge: PairJudge, settings: Mapping[str, Setting]) -> str:
+    """Returns the text of a dry run."""
+    from mmeval.forecast.estimate import TokenRange
+    from mmeval.run.costs.prices import load_prices
+    from mmeval.store.spending import CallTotals
+    from mmeval.trust.pairwise.pairwise_text import pair_calls_text
+
+    load = judge.calls_to_make()
+    name = judge.settings.name
+    price = load_prices(settings["model_cost_config"].value).of_model(name)
+    dollars = None
+    if price is not None:
+        costs = []
+        for end in ("low", "high"):
+            totals = CallTotals(
+                answered=round(load.calls),
+                input_tokens=round(getattr(load.tokens_in, end)),
+                output_tokens=round(getattr(load.tokens_out, end)),
+            )
+            costs.append(price.cost(totals))
+        dollars = TokenRange(*costs)
+    return pair_calls_text(load, name, len(judge.drawn), dollars, columns())
 
 
 def _write_page(

@@ -172,6 +172,13 @@ def rescore_options(
     )
 
 
+def judge_name(settings: Mapping[str, Setting]) -> str:
+    """Returns the name of the model in the role of the judge, or of its backend."""
+    backend, backend_args = settings["judge"].value
+    arguments = {**backend_args, **settings["judge_args"].value}
+    return str(arguments.get("model", backend))
+
+
 def log_outcome(outcome: RunOutcome) -> None:
     """Logs the findings of a scoring whose numbers are not published."""
     from mmeval.findings.render import RemedyTarget

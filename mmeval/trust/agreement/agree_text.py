@@ -10,9 +10,8 @@ from mmeval.trust.agreement.agree import Agreement, AgreementSlice
 from mmeval.trust.agreement.jackknife import AgreementStatistic
 from mmeval.trust.agreement.raters import FEWEST_SELF_PAIRS, RaterAgreement
 from mmeval.trust.human_values import HumanValue
-from mmeval.trust.pairs.bradley_terry import NoStrengths, Strengths
-from mmeval.trust.pairs.ranking import PairRanking
-from mmeval.trust.text import interval_text, labelled, note, p_text, signed, table
+from mmeval.trust.pairs.ranking_text import ranking_sentence, ranking_table
+from mmeval.trust.text import interval_text, labelled, note, signed, table
 
 _WIDEST_NAME = 24
 _MOST_NAMED = 5
@@ -59,7 +58,7 @@ def agreement_text(agreement: Agreement, skipped: Mapping[str, int], width: int)
         lines += _of_raters(agreement.raters, agreement.metric, width)
     if agreement.pairs is not None:
         lines.append("")
-        lines += _of_pairs(agreement.pairs, width)
+        lines += ranking_table(agreement.pairs, width)
     for text in _last_notes(agreement, skipped):
         lines += note(text, width)
     return "".join(f"{line}\n" for line in lines)
@@ -79,7 +78,7 @@ def _sentences(agreement: Agreement) -> Iterator[str]:
     if whole is None and not raters.trials and agreement.pairs is None:
         yield f"{agreement.rated:,} rated trials, none with two raters"
     if agreement.pairs is not None:
-        yield _ranking_sentence(agreement.pairs)
+        yield ranking_sentence(agreement.pairs)
 
 
 def _headline(whole: AgreementSlice, human: HumanValue) -> str:
@@ -222,58 +221,6 @@ def _self_text(raters: RaterAgreement) -> str:
     if raters.self.pairs < FEWEST_SELF_PAIRS:
         text += ", which are few"
     return text
-
-
-def _ranking_sentence(pairs: PairRanking) -> str:
-    if isinstance(pairs.strengths, NoStrengths):
-        return f"no strengths of pairs: {pairs.refused}"
-    order = _by_strength(pairs.strengths)
-    return f"order by strength: {listed([_short(name) for name in order], _MOST_NAMED)}"
-
-
-def _by_strength(strengths: Strengths) -> list[str]:
-    of_players = strengths.of_players
-    return sorted(of_players, key=lambda name: -of_players[name].value)
-
-
-def _of_pairs(pairs: PairRanking, width: int) -> list[str]:
-    strengths = pairs.strengths
-    order = list(pairs.players)
-    if isinstance(strengths, Strengths):
-        order = _by_strength(strengths)
-    rows = []
-    for name in order:
-        player = pairs.players[name]
-        cells = [
-            _short(name),
-            f"{player.wins:,}/{player.ties:,}/{player.losses:,}",
-            number_text(player.win_rate_half),
-            number_text(player.win_rate_forced),
-        ]
-        if isinstance(strengths, Strengths):
-            strength = strengths.of_players[name]
-            cells += [signed(strength.value), interval_text(strength.ci95)]
-        rows.append(cells)
-    heads = ["model", "won/tied/lost", "half", "forced"]
-    if isinstance(strengths, Strengths):
-        heads += ["strength", "95 %"]
-    lines = [*note(f"{pairs.comparisons:,} comparisons", width), *table(heads, rows)]
-    for text in _pair_notes(pairs):
-        lines += note(text, width)
-    return lines
-
-
-def _pair_notes(pairs: PairRanking) -> Iterator[str]:
-    yield "half: a tie is half a win; forced: a tie counts by its side"
-    side = pairs.first_side
-    if side is not None:
-        p = "unknown" if side.p is None else p_text(side.p)
-        yield f"the answer shown first won {number_text(side.share)}, p {p}"
-    if isinstance(pairs.strengths, NoStrengths):
-        yield f"refused: {pairs.refused}"
-        for group in pairs.strengths.components:
-            names = [_short(name) for name in group]
-            yield f"connected by wins: {listed(names, _MOST_NAMED)}"
 
 
 def _last_notes(agreement: Agreement, skipped: Mapping[str, int]) -> Iterator[str]:

@@ -114,3 +114,20 @@ def test_an_answer_cannot_imitate_the_line_that_ends_it() -> None:
 def test_a_sample_without_a_reference_is_not_judged() -> None:
     done = judged("judge_pair", replace(TRIAL, sample=replace(SAMPLE, references=())))
     assert done.score.value is None
+
+
+@pytest.mark.parametrize(
+    ("output", "reference", "value"),
+    [
+        (content("Red.", RED), content("Red.", RED), 0.5),
+        (content(""), content(), 0.5),
+        (content(), content("Red."), 0.0),
+        (content("Red."), content(), 1.0),
+    ],
+)
+def test_equal_or_empty_answers_need_no_judge(
+    output: Interleaved, reference: Interleaved, value: float
+) -> None:
+    sample = replace(SAMPLE, references=(reference,))
+    done = judged("judge_pair", Trial(sample, output=output))
+    assert done.score.value == value

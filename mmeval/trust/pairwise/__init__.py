@@ -1,0 +1,1 @@
+"""A judge that compares the answers of runs, in pairs and in both orders."""
