@@ -33,7 +33,7 @@ _WAVER = 0.2
 """The standard deviation of the difference of two grades, by chance."""
 _PAIR = '"better"'
 """Is in the form of the replies about pairs only."""
-_FAVOUR = 1.0
+_FAVOUR = 0.6
 """The grades that the favourite side gets for nothing."""
 _EQUAL = 0.2
 """Two answers whose grades differ by less are a tie."""
