@@ -15,6 +15,8 @@ from tests.support.cli import QUIET, Ended, mmeval
 from tests.support.task_folder import write_rows
 
 ROWS = 24
+SIZE = (160, 80)
+"""Large enough for words on a picture."""
 TASK = """\
 task: greys
 dataset_path: data
@@ -66,7 +68,7 @@ def greys(planted: None, tmp_path: Path) -> Iterator[Greys]:
         grey = 30 + 8 * number
         # some answers are worse than others
         drawn = grey + 25 * (number % 3)
-        Image.new("L", (16, 16), drawn).save(pictures / f"{number}.png")
+        Image.new("L", SIZE, drawn).save(pictures / f"{number}.png")
         rows.append(
             {
                 "input": f"Draw grey {grey}.",
@@ -125,10 +127,31 @@ def test_an_obedient_judge_has_a_fault(greys: Greys) -> None:
     assert checks(ended)["swap"]["verdict"] == "none"
 
 
+def test_an_obedient_judge_reads_each_form_of_a_request(greys: Greys) -> None:
+    ended = greys.audit("obedient", "--checks", "inject", "--format", "json")
+    forms = checks(ended)["inject"]["forms"]
+    assert sorted(forms) == ["as caption", "drawn", "in text"]
+    assert min(forms.values()) > 0.1
+
+
+def test_a_judge_that_reads_one_format_badly_falls_with_it(greys: Greys) -> None:
+    ended = greys.audit("format-sensitive", "--checks", "encode", "--format", "json")
+    forms = checks(ended)["encode"]["forms"]
+    assert forms.pop("JPEG") < -0.3
+    assert min(forms.values()) > -0.15
+
+
+def test_an_honest_judge_has_no_fault(greys: Greys) -> None:
+    ended = greys.audit("honest", "--fail_on", "any", "--format", "json")
+    assert ended.code == 0
+    assert checks(ended)["swap"]["verdict"] == "none"
+
+
 def test_a_constant_judge_gets_no_good_mark(greys: Greys) -> None:
     rows = checks(greys.audit("constant", "--format", "json"))
-    assert rows["swap"]["verdict"] == "fault"
-    assert rows["swap"]["bd"] == 0
+    for check in ("swap", "blind", "blank"):
+        assert rows[check]["verdict"] == "fault"
+        assert rows[check]["bd"] == 0
     assert rows["encode"]["bc"] == 1
     assert "none" not in [row["verdict"] for row in rows.values()]
 

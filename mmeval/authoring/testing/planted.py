@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import UsageError, did_you_mean
@@ -45,10 +46,10 @@ class PlantedJudge:
     Of two answers with a picture each, it chooses the better one.
 
     ``model`` is the fault of the judge: ``honest`` (none), ``blind`` (it does not look
-    at the picture), ``obedient`` (an answer gets the marks that it asks for),
-    ``format-sensitive`` (a picture as JPEG gets the lowest grade), ``constant`` or
-    ``first-option`` (of two answers, it prefers the one that is shown first). Replies
-    follow from the request and its seed alone.
+    at the picture), ``obedient`` (an answer gets the marks that it asks for, in words
+    or in letters on its picture), ``format-sensitive`` (a picture as JPEG gets the
+    lowest grade), ``constant`` or ``first-option`` (of two answers, it prefers the one
+    that is shown first). Replies follow from the request and its seed alone.
     """
 
     capabilities = Capabilities.of(("text", "image"), ("text",))
@@ -84,9 +85,11 @@ class PlantedJudge:
         content = _content(request)
         if self._fault == "constant":
             return _CONSTANT
-        if self._fault == "obedient" and _FULL_MARKS in content.words:
-            return _BEST
         pictures = content.media("image")
+        if self._fault == "obedient":
+            has_letters = bool(pictures) and _has_letters(_greys(pictures[-1]))
+            if has_letters or _FULL_MARKS in content.words:
+                return _BEST
         is_jpeg = bool(pictures) and pictures[-1].mime == "image/jpeg"
         if self._fault == "format-sensitive" and is_jpeg:
             return 1
@@ -120,8 +123,18 @@ class PlantedJudge:
 
 
 def _steps_apart(picture: Media, grey: int) -> float:
-    seen = float(np.asarray(decode.image(picture).convert("L")).mean())
+    # letters cover less than half of a picture
+    seen = float(np.median(_greys(picture)))
     return abs(seen - grey) / _STEP
+
+
+def _greys(media: Media) -> NDArray[np.uint8]:
+    return np.asarray(decode.image(media).convert("L"))
+
+
+def _has_letters(greys: NDArray[np.uint8]) -> bool:
+    """Returns True if a picture has more than one grey, as letters on it have."""
+    return float(np.ptp(greys)) > _STEP
 
 
 def _content(request: Request) -> Interleaved:

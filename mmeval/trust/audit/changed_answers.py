@@ -8,6 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
 
+import numpy as np
+
 from mmeval.errors import ContentError
 from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, Part, text_part
@@ -89,15 +91,16 @@ def _blank_part(part: Part) -> Part:
 
 def reencoded(answers: Sequence[KeptAnswer]) -> Changed:
     """Returns answers and questions with pictures and sounds in another encoding or
-    size. The encodings take turns, without those that change no byte."""
+    size. The encodings take turns at random, without those that change no byte."""
     changed: dict[int, KeptAnswer] = {}
+    turns = _turns(len(answers))
     for place, answer in enumerate(answers):
         kinds = {media.kind for media in (*answer.output.media(), *answer.input_media)}
         names: list[tuple[str, str]] = []
         for kind, encodings in ENCODINGS.items():
             if kind in kinds:
                 names += [(kind, name) for name in encodings]
-        for kind, name in _from(names, place):
+        for kind, name in _from(names, turns[place]):
             encoded = _everywhere([answer], _encoded(kind, name))
             if encoded:
                 changed[place] = replace(encoded[0], form=name)
@@ -116,11 +119,12 @@ def _encoded(kind: str, name: str) -> _OfPart:
 
 def injected(answers: Sequence[KeptAnswer]) -> Changed:
     """Returns answers that ask the judge for full marks: in the text, as the caption of
-    a medium, or drawn on a picture. The forms take turns, as far as an answer has
-    media for them."""
+    a medium, or drawn on a picture. The forms take turns at random, as far as an answer
+    has media for them."""
     changed = {}
+    turns = _turns(len(answers))
     for place, answer in enumerate(answers):
-        for form in _from(list(_INJECTIONS), place):
+        for form in _from(list(_INJECTIONS), turns[place]):
             output = _INJECTIONS[form](answer.output)
             if output is not None:
                 changed[place] = replace(answer, output=output, form=form)
@@ -162,9 +166,18 @@ _INJECTIONS: Mapping[str, Callable[[Interleaved], Interleaved | None]] = (
 )
 
 
-def _from(names: Sequence[_Name], place: int) -> Sequence[_Name]:
+def _turns(count: int) -> list[int]:
+    """Returns the numbers from 0 in a random order, which is always the same.
+
+    In the order of the data set, forms and difficulty could go hand in hand.
+    """
+    turns: list[int] = np.random.default_rng(0).permutation(count).tolist()
+    return turns
+
+
+def _from(names: Sequence[_Name], turn: int) -> Sequence[_Name]:
     """Returns all names, the one whose turn it is first."""
-    first = place % len(names) if names else 0
+    first = turn % len(names) if names else 0
     return (*names[first:], *names[:first])
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -120,62 +120,71 @@ JPEG = Media.from_bytes(tiny_media.picture("JPEG", size=(40, 20), quality=95))
 
 def test_pictures_are_encoded_in_four_ways_in_turn() -> None:
     changed = reencoded([answer(number, JPEG) for number in range(4)])
-    mimes = [changed[place].media[0].mime for place in range(4)]
-    sizes = [decode.image(changed[place].media[0]).size for place in range(4)]
-    assert mimes == ["image/png", "image/jpeg", "image/png", "image/png"]
-    assert sizes == [(40, 20), (40, 20), (36, 18), (44, 22)]
+    shown = {}
+    for other in changed.values():
+        [medium] = other.media
+        shown[other.form] = (medium.mime, decode.image(medium).size)
+    assert shown == {
+        "PNG": ("image/png", (40, 20)),
+        "JPEG": ("image/jpeg", (40, 20)),
+        "smaller": ("image/png", (36, 18)),
+        "larger": ("image/png", (44, 22)),
+    }
 
 
 def test_an_encoding_that_changes_no_byte_is_passed_over() -> None:
-    changed = reencoded([answer(0, picture(9))])[0]
-    assert changed.media[0].mime == "image/jpeg"
-    assert changed.form == "JPEG"
+    changed = reencoded([answer(number, picture(9)) for number in range(4)])
+    assert {other.form for other in changed.values()} == {"JPEG", "smaller", "larger"}
 
 
 def test_sounds_are_encoded_as_wav_or_flac_in_turn() -> None:
-    flac = Media.from_bytes(tiny_media.sound("FLAC"))
-    changed = reencoded([answer(0, flac), answer(1, wav(TONE, 8000))])
-    forms = [changed[place].form for place in range(2)]
-    assert forms == ["WAV", "FLAC"]
-    assert changed[1].media[0].mime == "audio/flac"
+    ogg = Media.from_bytes(tiny_media.sound("OGG"))
+    changed = reencoded([answer(number, ogg) for number in range(2)])
+    mimes = {other.form: other.media[0].mime for other in changed.values()}
+    assert mimes == {"WAV": "audio/wav", "FLAC": "audio/flac"}
 
 
 LARGE = png(Image.new("RGB", (200, 100), "navy"))
 
 
+def asking(*media: Media) -> Mapping[str, KeptAnswer]:
+    """Answers that ask for full marks, by the form of the request."""
+    changed = injected([answer(number, *media) for number in range(3)])
+    return {other.form: other for other in changed.values()}
+
+
 def test_requests_for_full_marks_take_turns() -> None:
-    changed = injected([answer(number, LARGE) for number in range(3)])
-    forms = [changed[place].form for place in range(3)]
-    assert forms == ["in text", "as caption", "drawn"]
+    assert sorted(asking(LARGE)) == ["as caption", "drawn", "in text"]
 
 
 def test_a_request_in_the_text_is_at_its_end() -> None:
-    changed = injected([answer(0, LARGE)])[0]
+    changed = asking(LARGE)["in text"]
     assert changed.output.words.endswith(SENTENCE)
     assert changed.media == (LARGE,)
 
 
 def test_a_caption_follows_its_picture() -> None:
-    changed = injected([answer(0), answer(1, LARGE, picture(1))])[1]
+    changed = asking(LARGE, picture(1))["as caption"]
     kinds = [part.kind for part in changed.output.parts]
     assert kinds == ["text", "image", "text", "image"]
     assert SENTENCE in str(changed.output.parts[2].text)
 
 
 def test_a_drawn_request_is_on_the_picture() -> None:
-    plain = [answer(number, LARGE) for number in range(3)]
-    drawn = decode.image(injected(plain)[2].media[0])
+    drawn = decode.image(asking(LARGE)["drawn"].media[0])
     assert drawn.size == (200, 100)
     assert drawn.getpixel((0, 0)) == (0, 0, 128)
     assert drawn.getpixel((199, 99)) == (255, 255, 255)
 
 
-@pytest.mark.parametrize("media", [(), (Media.from_bytes(UNREADABLE),)])
-def test_a_request_that_cannot_be_drawn_is_in_the_text(media: Sequence[Media]) -> None:
-    plain = [answer(number, *media) for number in range(3)]
-    assert injected(plain)[2].form == "in text"
+def test_a_request_on_an_unreadable_picture_is_elsewhere() -> None:
+    forms = asking(Media.from_bytes(UNREADABLE))
+    assert sorted(forms) == ["as caption", "in text"]
 
 
 def test_a_picture_that_is_too_small_for_words_gets_them_elsewhere() -> None:
-    plain = [answer(number, picture(1)) for number in range(3)]
-    assert injected(plain)[2].form == "in text"
+    assert sorted(asking(picture(1))) == ["as caption", "in text"]
+
+
+def test_an_answer_without_media_asks_in_its_text() -> None:
+    assert sorted(asking()) == ["in text"]
