@@ -14,6 +14,7 @@ from mmeval.run.rescore.rescorer import rescore
 from mmeval.run.rescore.selection import stored_selection
 from mmeval.run.task_run import score_definition
 from mmeval.store.answer_draw import AnswerDraw
+from mmeval.task.task import Task
 from mmeval.trust.kept_verdicts import RunJudges, definition_in
 
 
@@ -34,20 +35,28 @@ class AskedJudge:
 
     def definitions(self, run: RunJudges) -> Mapping[str, Mapping[str, Any]]:
         """Returns how the judge is asked, by task. No backend is created."""
+        definitions = {}
+        for task in self.tasks(run):
+            plan = score_definition(task, {})
+            definitions[task.name] = definition_in(plan, run.metric(task.name))
+        return definitions
+
+    def tasks(self, run: RunJudges) -> list[Task]:
+        """Returns the tasks as they are scored. No backend is created."""
         options = self._options(run)
         selection = stored_selection(
             run.run.record,
             options.overrides,
-            frozenset((*options.roles_of_run, *options.roles)),
+            self.roles(run),
             metrics=options.metrics,
         )
         wanted = {task.name for task in run.tasks}
-        definitions = {}
-        for task in selection:
-            if task.name in wanted:
-                plan = score_definition(task, {})
-                definitions[task.name] = definition_in(plan, run.metric(task.name))
-        return definitions
+        return [task for task in selection if task.name in wanted]
+
+    def roles(self, run: RunJudges) -> frozenset[str]:
+        """Returns the names of the roles that are known when a run is scored."""
+        options = self._options(run)
+        return frozenset((*options.roles_of_run, *options.roles))
 
     def ask(self, run: RunJudges) -> Mapping[str, Path]:
         """Asks about drawn answers without a verdict, and returns the score sets.

@@ -10,22 +10,23 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import UsageError
-from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
 from mmeval.records.digests import digest
+from mmeval.records.trial import Trial
 from mmeval.results.stored_run import StoredTask
 from mmeval.run.options import RunOutcome
 from mmeval.store.spending import CallTotals
 from mmeval.system.folders import write_atomic
-from mmeval.system.json_lines import read_rows
 from mmeval.trust.audit.audit import Audit
 from mmeval.trust.audit.calls import Call
 from mmeval.trust.audit.certificate import Certificate, write_certificate
 from mmeval.trust.audit.changed_answers import AGAIN
 from mmeval.trust.audit.changed_run import ChangedRun, ChangedTrial
+from mmeval.trust.audit.questions import JudgedTask, Questions
 from mmeval.trust.correction.rated_trials import Range
 from mmeval.trust.kept_answers import KeptAnswer, kept_answers
 from mmeval.trust.kept_verdicts import RunJudges, judges_in, score_sets_of
@@ -49,6 +50,14 @@ class _Verdict(NamedTuple):
 
 
 _NO_VERDICT = _Verdict(None)
+
+
+class _Asked(NamedTuple):
+    """The calls about an answer. ``is_settled`` is True if they were made."""
+
+    check: str
+    questions: Questions
+    is_settled: bool
 
 
 @dataclass
@@ -83,22 +92,22 @@ class AuditedRun:
     def calls_to_make(self) -> dict[str, int]:
         """Returns the number of calls that ``ask`` would make, by check. The plain
         verdicts are named ``first``."""
-        calls_of = self._calls_of_answers()
-        name = self.judge.name
-        sets = self.judges.score_sets(name)
+        sets = self.judges.score_sets(self.judge.name)
         first = self._verdicts(self.judges.run.folder, sets)
         made = self._verdicts(self._changed.folder, self._changed_sets())
-        counts = {"first": 0, **dict.fromkeys((AGAIN, *self.checks), 0)}
+        plain = []
         for answer in self._answers:
-            place = _place(answer)
-            if not _is_settled(first.get(place)):
-                counts["first"] += calls_of.get(place, 1)
-        for trial in self._changed.trials:
-            place = (trial.task, trial.sample_index, trial.repeat)
-            if not _is_settled(made.get(place)):
-                plain = _place(self._answers[trial.place])
-                counts[trial.check] += calls_of.get(plain, 1)
-        return counts
+            is_settled = _is_settled(first.get(_place(answer)))
+            plain.append(_Asked("first", self._questions(answer), is_settled))
+        changed = []
+        for trial, questions in self._changed_questions.items():
+            is_settled = _is_settled(made.get(_position(trial)))
+            changed.append(_Asked(trial.check, questions, is_settled))
+        # another seed is used for changed answers, so that these share no call with
+        # the plain ones
+        counts = _new_calls(plain) + _new_calls(changed)
+        shown = dict.fromkeys(("first", AGAIN, *self.checks))
+        return {check: counts[check] for check in shown}
 
     def spending(self, calls: int) -> CallTotals:
         """Returns the calls with their tokens, as many a call as any judge of the run
@@ -177,7 +186,7 @@ class AuditedRun:
             if trial.check == AGAIN:
                 again[trial.place] = changed.get(_position(trial), _NO_VERDICT)
         for trial in self._changed.trials:
-            if trial.check not in self.checks:
+            if trial.check not in self.checks or not self._is_noticeable(trial):
                 continue
             answer = self._answers[trial.place]
             plain = first.get(_place(answer), _NO_VERDICT)
@@ -192,6 +201,32 @@ class AuditedRun:
                 is_unsure=verdict.is_unsure,
                 form=trial.form,
             )
+
+    def _is_noticeable(self, trial: ChangedTrial) -> bool:
+        """Returns False if the judge is asked the same about the changed answer as
+        about the plain one, such as by a criterion about its text."""
+        if trial.check == AGAIN:
+            return True
+        plain = self._questions(self._answers[trial.place])
+        return self._changed_questions[trial] != plain
+
+    def _questions(self, answer: KeptAnswer) -> Questions:
+        """Returns the calls about an answer."""
+        trial = Trial(answer.sample, answer.repeat, output=answer.output)
+        return self._judged_tasks[answer.task].questions(trial)
+
+    @cached_property
+    def _changed_questions(self) -> dict[ChangedTrial, Questions]:
+        questions = {}
+        for trial, answer in self._changed.answers:
+            questions[trial] = self._questions(answer)
+        return questions
+
+    @cached_property
+    def _judged_tasks(self) -> dict[str, JudgedTask]:
+        roles = self.judge.roles(self.judges)
+        tasks = self.judge.tasks(self.judges)
+        return {task.name: JudgedTask(task, roles) for task in tasks}
 
     def _asked_with(self, sets: Mapping[str, Path]) -> dict[str, Any]:
         definitions = {}
@@ -240,20 +275,6 @@ class AuditedRun:
                     sets[task] = score_set.score_set
         return sets
 
-    def _calls_of_answers(self) -> Counter[_Place]:
-        """Returns how many calls the verdict on an answer takes, as any judge of the
-        run needed them."""
-        calls: Counter[_Place] = Counter()
-        for task in self.judges.tasks:
-            for score_set in score_sets_of(task):
-                of_set: Counter[_Place] = Counter()
-                assert score_set.score_set is not None
-                for _, row in read_rows(score_set.score_set / VERDICTS):
-                    if row["metric"] == self.judges.metric(task.name):
-                        of_set[task.name, row["i"], row["n"]] += 1
-                calls |= of_set
-        return calls
-
 
 def _trial_name(answer: KeptAnswer) -> str:
     return trial_name(answer.task, answer.sample.id, answer.repeat)
@@ -268,4 +289,19 @@ def _position(trial: ChangedTrial) -> _Place:
 
 
 def _is_settled(verdict: _Verdict | None) -> bool:
-    return verdict is not None and verdict.value is not None
+    if verdict is None:
+        return False
+    return verdict.is_unsure or verdict.value is not None
+
+
+def _new_calls(asked: Sequence[_Asked]) -> Counter[str]:
+    """Returns the number of calls that are still to be made, by check."""
+    known: set[object] = set()
+    for row in asked:
+        if row.is_settled:
+            known |= row.questions
+    counts: Counter[str] = Counter()
+    for row in asked:
+        counts[row.check] += len(row.questions - known)
+        known |= row.questions
+    return counts

@@ -55,6 +55,11 @@ class ChangedRun:
         """All changed trials."""
         return [trial for trial, _ in self._changed]
 
+    @property
+    def answers(self) -> list[tuple[ChangedTrial, KeptAnswer]]:
+        """All changed trials with their answers."""
+        return self._changed
+
     def write(self) -> None:
         """Writes the folder, unless it is complete. Raises StorageError."""
         answers = []
