@@ -71,8 +71,11 @@ def notes(run: StoredRun) -> list[str]:
 
 def _audits(run: StoredRun) -> Iterator[str]:
     """Yields a note with the audit of each judge of the run."""
-    judging = judges_in(run.ours, run.ours.get("judges", ()))
-    judges = {model for _, model in judging}
+    # an audit has the requested name, and the server may report another one
+    judges = set()
+    for rows in run.ours.get("judges", {}).values():
+        for row in rows:
+            judges |= {row.get("asked"), row.get("served")}
     for audited in audited_judges(run.folder):
         if audited.judge not in judges:
             continue
