@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from mmeval.run.options import RescoreOptions
     from mmeval.trust.audit.audited_run import AuditedRun
     from mmeval.trust.audit.calls import Call
+    from mmeval.trust.audit.rated_calls import Label
     from mmeval.trust.correction.rated_trials import Range
     from mmeval.trust.kept_verdicts import RunJudges
 
@@ -107,6 +108,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     for name, shown, text in (
         ("checks", "NAMES", "checks, separated by commas (those of the file)"),
+        ("own", "LABEL=VALUE", "the label of answers of the judge's own family"),
         ("range", "LOW,HIGH", "the range of the judge's scores (0,1)"),
         (
             "fail_on",
@@ -150,6 +152,7 @@ def run(args: argparse.Namespace) -> int:
     fail_on = _names("fail_on", args.fail_on, (*CHECKS, ANY))
     limits = values.limits(args.range) if args.range else None
     audited = None
+    reasons: Mapping[str, str] = {}
     if file:
         from mmeval.trust.rows import read_calls
 
@@ -161,7 +164,8 @@ def run(args: argparse.Namespace) -> int:
             return 0
         calls = audited.ask()
         checks = tuple(audited.checks)
-    result = audit(calls, checks, assume_exact=args.assume_exact)
+        reasons = audited.reasons()
+    result = audit(calls, checks, assume_exact=args.assume_exact, reasons=reasons)
     if args.format == "json":
         document = result.to_json()
         print_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
@@ -199,12 +203,6 @@ def _audited_run(
         raise UsageError("--sample must be at least 1")
     if not settings["judge"].value:
         raise UsageError("name the judge with --judge, or what it said with --from")
-    for check in checks:
-        if check not in CHANGES:
-            raise UsageError(
-                f"the check {check} cannot ask about the answers of a run; give what "
-                "the judge said with --from"
-            )
     stored = StoredRun(run_folder(args.folder))
     number = judged_number([stored], args.metric)
     limits = limits or range_in_run(stored, number)
@@ -218,7 +216,23 @@ def _audited_run(
 
     judge = AskedJudge(name, AnswerDraw(args.sample), options_of, log_outcome)
     judges = RunJudges(stored, "", number)
-    return AuditedRun(judges, judge, checks or tuple(CHANGES), limits, log_outcome)
+    return AuditedRun(
+        judges,
+        judge,
+        checks or tuple(CHANGES),
+        limits,
+        log_outcome,
+        _own_family(args.own),
+    )
+
+
+def _own_family(text: str) -> Label | None:
+    if not text:
+        return None
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise UsageError(f"--own must be LABEL=VALUE such as model=gpt, not {text!r}")
+    return name, value
 
 
 def _dry_run_text(audited: AuditedRun, settings: Mapping[str, Setting]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,9 @@ from PIL import Image
 
 from mmeval import plugins
 from mmeval.authoring.testing import PlantedJudge
+from mmeval.trust.audit.audited_run import NO_FAMILY, NOT_RATED_TWICE, SAME_VERSION
+from mmeval.trust.ratings_file import RatingsFile, ratings_path
+from mmeval.trust.records import Rating
 from tests.support.cli import QUIET, Ended, mmeval
 from tests.support.task_folder import write_rows
 
@@ -27,14 +30,20 @@ metadata: {version: 1}
 """
 
 
+LENGTH = ("--checks", "length", "--format", "json")
+DRIFT = ("--checks", "drift", "--format", "json")
+
+
 class CountedJudge(PlantedJudge):
-    """A planted judge that counts its calls."""
+    """A planted judge that counts its calls, and reports its version."""
 
     calls = 0
+    version = "of May"
 
     async def generate(self, request: Any) -> Any:
         CountedJudge.calls += 1
-        return await super().generate(request)
+        response = await super().generate(request)
+        return replace(response, served=CountedJudge.version)
 
 
 @dataclass
@@ -72,8 +81,9 @@ def greys(planted: None, tmp_path: Path) -> Iterator[Greys]:
         rows.append(
             {
                 "input": f"Draw grey {grey}.",
+                "by": "me" if number % 2 else "them",
                 "reference": {
-                    "text": "So: <<image1>>",
+                    "text": "So" + ", so" * (number % 4) + ": <<image1>>",
                     "media": {"image1": f"{number}.png"},
                 },
             }
@@ -208,7 +218,8 @@ def test_a_spent_budget_is_continued(greys: Greys) -> None:
 @pytest.mark.parametrize(
     "flags",
     [
-        ("--checks", "order"),
+        ("--checks", "swop"),
+        ("--own", "model"),
         ("--sample", "0"),
         ("--metric", "none"),
         ("--range", "0,0"),
@@ -218,6 +229,69 @@ def test_what_cannot_be_audited_is_refused(
     flags: tuple[str, ...], greys: Greys
 ) -> None:
     assert greys.audit("honest", *flags).code == 2
+    assert CountedJudge.calls == 0
+
+
+def rate_twice(greys: Greys) -> None:
+    """Two people grade each answer, by the words that it has."""
+    ratings = []
+    for number in range(1, ROWS + 1):
+        for rater in ("ann", "ben"):
+            value = (number + (rater == "ben")) % 3
+            ratings.append(Rating(f"greys/{number}/0", rater, float(value)))
+    path = ratings_path(greys.run, "study")
+    path.parent.mkdir(parents=True)
+    with RatingsFile(path) as file:
+        file.add(ratings)
+
+
+def test_length_needs_no_call_if_two_people_rated_the_answers(greys: Greys) -> None:
+    rate_twice(greys)
+    row = checks(greys.audit("constant", *LENGTH))["length"]
+    assert CountedJudge.calls == 0
+    assert row["clusters"] == ROWS
+
+
+def test_length_is_unknown_without_ratings(greys: Greys) -> None:
+    row = checks(greys.audit("constant", *LENGTH))["length"]
+    assert (row["verdict"], row["why"]) == ("unknown", NOT_RATED_TWICE)
+
+
+@pytest.mark.parametrize(
+    ("own", "why"), [("", NO_FAMILY), ("by=m", "the ratings or the feature")]
+)
+def test_a_family_is_named_by_a_label(own: str, why: str, greys: Greys) -> None:
+    rate_twice(greys)
+    flags = ("--own", own) if own else ()
+    ended = greys.audit("constant", "--checks", "self", "--format", "json", *flags)
+    assert checks(ended)["self"]["why"].startswith(why)
+
+
+def test_own_answers_are_told_by_their_label(greys: Greys) -> None:
+    rate_twice(greys)
+    greys.audit("constant", "--checks", "self", "--own", "by=me")
+    [file] = greys.run.glob("audit/*/calls.jsonl")
+    own = [json.loads(line)["own"] for line in file.read_text().splitlines()]
+    assert own.count(1) == ROWS // 2
+
+
+def test_drift_is_seen_between_two_versions(
+    greys: Greys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CountedJudge, "version", "of June")
+    row = checks(greys.audit("constant", *DRIFT))["drift"]
+    assert (row["value"], row["clusters"]) == (0, ROWS)
+    assert CountedJudge.calls == ROWS
+
+
+def test_drift_is_unknown_within_a_version(greys: Greys) -> None:
+    row = checks(greys.audit("honest", *DRIFT))["drift"]
+    assert (row["verdict"], row["why"]) == ("unknown", SAME_VERSION)
+
+
+def test_the_order_of_a_pair_is_unknown_for_a_run(greys: Greys) -> None:
+    ended = greys.audit("constant", "--checks", "order", "--format", "json")
+    assert checks(ended)["order"]["verdict"] == "unknown"
     assert CountedJudge.calls == 0
 
 

@@ -9,15 +9,16 @@ Who asked the judge does not matter: this takes what it said.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from mmeval.comparison.statistics import corrected
 from mmeval.errors import EXIT_OK, EXIT_WORSE
 from mmeval.trust.audit.calls import Call
 from mmeval.trust.audit.checks import CHECKS
-from mmeval.trust.audit.evidence import CheckResult
+from mmeval.trust.audit.evidence import CheckResult, Evidence
 
 ANY = "any"
 """Stands for all checks in ``--fail_on``."""
@@ -47,12 +48,17 @@ class Audit:
 
 
 def audit(
-    calls: Iterable[Call], checks: Sequence[str] = (), *, assume_exact: bool = False
+    calls: Iterable[Call],
+    checks: Sequence[str] = (),
+    *,
+    assume_exact: bool = False,
+    reasons: Mapping[str, str] = MappingProxyType({}),
 ) -> Audit:
     """Returns the results of checks over scores from 0 to 1.
 
     Without ``checks``, those of the calls are done, as they first appear. With
     ``assume_exact``, a single rating of a trial is treated as free of error.
+    ``reasons`` say why a check has no calls, if it has none.
     """
     of_check: dict[str, list[Call]] = defaultdict(list)
     for call in calls:
@@ -63,6 +69,8 @@ def audit(
     for name in checks or list(of_check):
         check = CHECKS[name]
         evidence = check.measure(of_check[name])
+        if name in reasons and not of_check[name]:
+            evidence = Evidence(why=reasons[name])
         results.append(CheckResult(name, evidence, check.margin, check.honest))
     return Audit(_adjusted(results))
 

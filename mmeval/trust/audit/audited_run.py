@@ -7,12 +7,11 @@ and retries. What it said before is not asked again.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.errors import UsageError
 from mmeval.records.digests import digest
@@ -22,11 +21,19 @@ from mmeval.run.options import RunOutcome
 from mmeval.store.spending import CallTotals
 from mmeval.system.folders import write_atomic
 from mmeval.trust.audit.audit import Audit
-from mmeval.trust.audit.calls import Call
+from mmeval.trust.audit.calls import DRIFT, LENGTH, SELF, Call
 from mmeval.trust.audit.certificate import Certificate, write_certificate
-from mmeval.trust.audit.changed_answers import AGAIN
+from mmeval.trust.audit.changed_answers import AGAIN, CHANGES
 from mmeval.trust.audit.changed_run import ChangedRun, ChangedTrial
-from mmeval.trust.audit.questions import JudgedTask, Questions
+from mmeval.trust.audit.questions import Asked, JudgedTask, Questions, new_calls
+from mmeval.trust.audit.rated_calls import (
+    Label,
+    ScoredAnswer,
+    length_calls,
+    ratings_by_two,
+    self_calls,
+)
+from mmeval.trust.audit.verdicts import NO_VERDICT, Place, Verdict, verdicts_in
 from mmeval.trust.correction.rated_trials import Range
 from mmeval.trust.kept_answers import KeptAnswer, kept_answers
 from mmeval.trust.kept_verdicts import RunJudges, judges_in, score_sets_of
@@ -35,36 +42,19 @@ from mmeval.trust.run_scores import trial_name
 
 CALLS = "calls.jsonl"
 """The file with what a judge said, in the form that ``audit --from`` reads."""
+NO_ORDER = "the metric shows the judge no pair whose order can be turned; use --from"
+NOT_RATED_TWICE = "no answer of the run has ratings of two people"
+NO_FAMILY = "name the label of answers of the judge's own family with --own"
+SAME_VERSION = "all verdicts are of one day and one version of the judge"
 _DIGITS = 16
-_Place = tuple[str, int, int]
-"""A trial in a run folder: its task, the index of its sample, and the repeat."""
-
-
-class _Verdict(NamedTuple):
-    """A score on the scale of the metric, or None. ``is_unsure`` is True if the judge
-    cannot tell."""
-
-    value: float | None
-    cluster: str = ""
-    is_unsure: bool = False
-
-
-_NO_VERDICT = _Verdict(None)
-
-
-class _Asked(NamedTuple):
-    """The calls about an answer. ``is_settled`` is True if they were made."""
-
-    check: str
-    questions: Questions
-    is_settled: bool
 
 
 @dataclass
 class AuditedRun:
-    """A run whose judge is audited, with the checks that ask the judge again.
+    """A run whose judge is audited.
 
-    ``limits`` is the range of the judge's scores.
+    ``limits`` is the range of the judge's scores. ``own`` is the label of answers of
+    the judge's own family.
     """
 
     judges: RunJudges
@@ -72,6 +62,7 @@ class AuditedRun:
     checks: Sequence[str]
     limits: Range
     report: Callable[[RunOutcome], None]
+    own: Label | None = None
     exit_code: int = field(default=0, init=False)
     _definitions: dict[str, Any] = field(default_factory=dict, init=False)
     """How the judge was asked, by task: its model, its prompts and its switches."""
@@ -81,8 +72,10 @@ class AuditedRun:
         self._answers = kept_answers(self.judges.run, tasks, self.judge.draw)
         if not self._answers:
             raise UsageError(f"{self.judges.run.folder} has no answer to audit with")
-        asked = [check for check in self.checks if check != AGAIN]
-        self._changed = ChangedRun(self.judges.run, self._answers, asked)
+        changes = [check for check in self.checks if check in CHANGES]
+        self._asks_again = bool(changes) or DRIFT in self.checks
+        changes = [check for check in changes if check != AGAIN]
+        self._changed = ChangedRun(self.judges.run, self._answers, changes)
 
     @property
     def answers(self) -> int:
@@ -97,15 +90,16 @@ class AuditedRun:
         made = self._verdicts(self._changed.folder, self._changed_sets())
         plain = []
         for answer in self._answers:
-            is_settled = _is_settled(first.get(_place(answer)))
-            plain.append(_Asked("first", self._questions(answer), is_settled))
+            is_settled = first.get(_place(answer), NO_VERDICT).is_settled
+            plain.append(Asked("first", self._questions(answer), is_settled))
         changed = []
-        for trial, questions in self._changed_questions.items():
-            is_settled = _is_settled(made.get(_position(trial)))
-            changed.append(_Asked(trial.check, questions, is_settled))
+        questions_of = self._changed_questions if self._asks_again else {}
+        for trial, questions in questions_of.items():
+            is_settled = made.get(_position(trial), NO_VERDICT).is_settled
+            changed.append(Asked(trial.check, questions, is_settled))
         # another seed is used for changed answers, so that these share no call with
         # the plain ones
-        counts = _new_calls(plain) + _new_calls(changed)
+        counts = new_calls(plain) + new_calls(changed)
         shown = dict.fromkeys(("first", AGAIN, *self.checks))
         return {check: counts[check] for check in shown}
 
@@ -135,6 +129,27 @@ class AuditedRun:
         first = self._verdicts(self.judges.run.folder, sets)
         self._definitions = self._asked_with(sets)
 
+        changed: Mapping[Place, Verdict] = {}
+        if self._asks_again:
+            changed = self._ask_about_changes()
+        calls = [*self._calls(first, changed), *self._rated_calls(first)]
+        lines = [
+            f"{json.dumps(call.to_json(), ensure_ascii=False)}\n" for call in calls
+        ]
+        self._changed.folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(self._changed.folder / CALLS, "".join(lines).encode())
+        return calls
+
+    def reasons(self) -> Mapping[str, str]:
+        """Returns why a check has no trial, by check, after ``ask``."""
+        return {
+            "order": NO_ORDER,
+            LENGTH: NOT_RATED_TWICE,
+            SELF: NOT_RATED_TWICE if self.own else NO_FAMILY,
+            DRIFT: SAME_VERSION,
+        }
+
+    def _ask_about_changes(self) -> dict[Place, Verdict]:
         self._changed.write()
         options = self.judge.options_of(self.judges)
         metrics = dict.fromkeys(map(self.judges.metric, self._tasks))
@@ -146,13 +161,7 @@ class AuditedRun:
         )
         outcome = ask_about_answers(of_changed, self.report)
         self.exit_code = self.exit_code or outcome.exit_code
-        changed = self._verdicts(self._changed.folder, outcome.score_sets)
-        calls = list(self._calls(first, changed))
-        lines = [
-            f"{json.dumps(call.to_json(), ensure_ascii=False)}\n" for call in calls
-        ]
-        write_atomic(self._changed.folder / CALLS, "".join(lines).encode())
-        return calls
+        return self._verdicts(self._changed.folder, outcome.score_sets)
 
     def certify(self, result: Audit) -> Path:
         """Writes the certificate of the judge, after ``ask``, and returns the page.
@@ -179,28 +188,67 @@ class AuditedRun:
         return [task.name for task in self.judges.tasks]
 
     def _calls(
-        self, first: Mapping[_Place, _Verdict], changed: Mapping[_Place, _Verdict]
+        self, first: Mapping[Place, Verdict], changed: Mapping[Place, Verdict]
     ) -> Iterator[Call]:
-        again: dict[int, _Verdict] = {}
+        again: dict[int, Verdict] = {}
         for trial in self._changed.trials:
             if trial.check == AGAIN:
-                again[trial.place] = changed.get(_position(trial), _NO_VERDICT)
+                again[trial.place] = changed.get(_position(trial), NO_VERDICT)
+        if DRIFT in self.checks:
+            yield from self._drift_calls(first, again)
         for trial in self._changed.trials:
             if trial.check not in self.checks or not self._is_noticeable(trial):
                 continue
             answer = self._answers[trial.place]
-            plain = first.get(_place(answer), _NO_VERDICT)
-            verdict = changed.get(_position(trial), _NO_VERDICT)
+            plain = first.get(_place(answer), NO_VERDICT)
+            verdict = changed.get(_position(trial), NO_VERDICT)
             yield Call(
                 check=trial.check,
                 trial=_trial_name(answer),
-                cluster=f"{answer.task}/{plain.cluster or answer.sample.id}",
+                cluster=self._cluster(answer, plain),
                 first=self._share(plain),
-                again=self._share(again.get(trial.place, _NO_VERDICT)),
+                again=self._share(again.get(trial.place, NO_VERDICT)),
                 changed=self._share(verdict),
                 is_unsure=verdict.is_unsure,
                 form=trial.form,
             )
+
+    def _drift_calls(
+        self, first: Mapping[Place, Verdict], again: Mapping[int, Verdict]
+    ) -> Iterator[Call]:
+        """Yields the verdicts on answers that were judged on another day, or by another
+        version of the judge, than the second time."""
+        for place, later in again.items():
+            answer = self._answers[place]
+            earlier = first.get(_place(answer), NO_VERDICT)
+            if earlier.versions and later.versions - earlier.versions:
+                yield Call(
+                    DRIFT,
+                    trial=_trial_name(answer),
+                    cluster=self._cluster(answer, earlier),
+                    first=self._share(earlier),
+                    changed=self._share(later),
+                )
+
+    def _cluster(self, answer: KeptAnswer, verdict: Verdict) -> str:
+        return f"{answer.task}/{verdict.cluster or answer.sample.id}"
+
+    def _rated_calls(self, first: Mapping[Place, Verdict]) -> Iterator[Call]:
+        """Yields the verdicts on answers that two people rated."""
+        if LENGTH not in self.checks and SELF not in self.checks:
+            return
+        names = {self.judges.number, *map(self.judges.metric, self._tasks)}
+        rated = ratings_by_two(self.judges.run, names)
+
+        scored = []
+        for answer in self._answers:
+            verdict = first.get(_place(answer), NO_VERDICT)
+            cluster = self._cluster(answer, verdict)
+            scored.append(ScoredAnswer(answer, self._share(verdict), cluster))
+        if LENGTH in self.checks:
+            yield from length_calls(scored, rated)
+        if SELF in self.checks and self.own is not None:
+            yield from self_calls(scored, rated, self.own)
 
     def _is_noticeable(self, trial: ChangedTrial) -> bool:
         """Returns False if the judge is asked the same about the changed answer as
@@ -237,7 +285,7 @@ class AuditedRun:
             definitions[task] = [entries, plan.get("role_params")]
         return definitions
 
-    def _share(self, verdict: _Verdict) -> float | None:
+    def _share(self, verdict: Verdict) -> float | None:
         if verdict.value is None:
             return None
         low, high = self.limits
@@ -249,20 +297,9 @@ class AuditedRun:
         return (verdict.value - low) / (high - low)
 
     def _verdicts(
-        self, folder: Path, sets: Mapping[str, Path]
-    ) -> dict[_Place, _Verdict]:
-        verdicts = {}
-        for task, score_set in sets.items():
-            stored = StoredTask(task, {}, folder, score_set)
-            for row in stored.score_rows():
-                score = row["scores"].get(self.judges.number, {})
-                is_scored = score.get("status") == "scored"
-                verdicts[task, row["i"], row["n"]] = _Verdict(
-                    score["value"] if is_scored else None,
-                    row.get("cluster", ""),
-                    score.get("cause") == "unsure",
-                )
-        return verdicts
+        self, folder: Path, score_sets: Mapping[str, Path]
+    ) -> dict[Place, Verdict]:
+        return verdicts_in(folder, score_sets, self.judges)
 
     def _changed_sets(self) -> dict[str, Path]:
         """Returns the judge's score sets of changed answers, by task."""
@@ -280,28 +317,9 @@ def _trial_name(answer: KeptAnswer) -> str:
     return trial_name(answer.task, answer.sample.id, answer.repeat)
 
 
-def _place(answer: KeptAnswer) -> _Place:
+def _place(answer: KeptAnswer) -> Place:
     return answer.task, answer.index, answer.repeat
 
 
-def _position(trial: ChangedTrial) -> _Place:
+def _position(trial: ChangedTrial) -> Place:
     return trial.task, trial.sample_index, trial.repeat
-
-
-def _is_settled(verdict: _Verdict | None) -> bool:
-    if verdict is None:
-        return False
-    return verdict.is_unsure or verdict.value is not None
-
-
-def _new_calls(asked: Sequence[_Asked]) -> Counter[str]:
-    """Returns the number of calls that are still to be made, by check."""
-    known: set[object] = set()
-    for row in asked:
-        if row.is_settled:
-            known |= row.questions
-    counts: Counter[str] = Counter()
-    for row in asked:
-        counts[row.check] += len(row.questions - known)
-        known |= row.questions
-    return counts

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+LENGTH, SELF, DRIFT = "length", "self", "drift"
+"""The checks that use what is kept, besides what the judge says of changed answers."""
 NOT_SURE = "not sure"
 """What a judge may say of a changed trial in place of a score."""
 

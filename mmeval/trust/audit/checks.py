@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mmeval.aggregate.resampling import Values
-from mmeval.trust.audit.calls import Call
+from mmeval.trust.audit.calls import DRIFT, LENGTH, SELF, Call
 from mmeval.trust.audit.evidence import Evidence, Honest
 from mmeval.trust.audit.regression import instrumented_slope
 from mmeval.trust.audit.sensitivity import bc, bd
@@ -290,9 +290,9 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
     {
         "repeat": Check(_repeat, _WIDE),
         "order": Check(_order, _WIDE),
-        "length": Check(_length, _NARROW),
-        "self": Check(_self, _NARROW),
-        "drift": Check(_drift, _NARROW),
+        LENGTH: Check(_length, _NARROW),
+        SELF: Check(_self, _NARROW),
+        DRIFT: Check(_drift, _NARROW),
         "swap": Check(_looking, _WIDE, "far above 0"),
         "blind": Check(_looking, _WIDE, "far above 0"),
         "blank": Check(_looking, _WIDE, "far above 0"),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from mmeval.media.parts import Interleaved
 from mmeval.metric.apply import score_judged
@@ -20,9 +21,31 @@ from mmeval.records.trial import Trial
 from mmeval.run.task_run import judged_metrics
 from mmeval.task.task import Task
 
-Questions = frozenset[tuple[str, str, int]]
-"""Calls by their role, the digest of the request, and the number of equal calls
-before."""
+Question = tuple[str, str, int]
+"""A call: its role, the digest of the request, and the number of equal calls before."""
+Questions = frozenset[Question]
+
+
+class Asked(NamedTuple):
+    """The calls about an answer, for a check. ``is_settled`` is True if they were
+    made."""
+
+    check: str
+    questions: Questions
+    is_settled: bool
+
+
+def new_calls(asked: Sequence[Asked]) -> Counter[str]:
+    """Returns the number of calls that are still to be made, by check."""
+    known: set[Question] = set()
+    for row in asked:
+        if row.is_settled:
+            known |= row.questions
+    counts: Counter[str] = Counter()
+    for row in asked:
+        counts[row.check] += len(row.questions - known)
+        known |= row.questions
+    return counts
 
 
 class JudgedTask:
@@ -36,7 +59,7 @@ class JudgedTask:
     def questions(self, trial: Trial) -> Questions:
         """Returns the calls about a trial. If a question depends on the reply to an
         earlier one, they are the most that are possible."""
-        questions: set[tuple[str, str, int]] = set()
+        questions: set[Question] = set()
         for metric in self._metrics:
             questions |= _questions(metric, trial, self._role)
         return frozenset(questions)
@@ -47,8 +70,8 @@ class JudgedTask:
 
 def _questions(
     metric: BoundMetric, trial: Trial, role: Callable[[str], Role]
-) -> set[tuple[str, str, int]]:
-    questions: set[tuple[str, str, int]] = set()
+) -> set[Question]:
+    questions: set[Question] = set()
     occurrences: Counter[tuple[str, str]] = Counter()
 
     def reply(call: Call, path: str) -> Reply:
