@@ -12,13 +12,13 @@ runs are not changed.
 
 With --pairwise, a judge compares the answers of every two runs to the same samples. It
 is asked about each pair in both orders; if they differ, the pair is a tie. The runs get
-win rates, and strengths (Bradley-Terry) with 95 % intervals. --dry_run prints the
-calls. The same command continues after an interruption. The verdicts are kept in the
-folder of the first run, as pairs/NAME.
+win rates, and strengths (Bradley-Terry) with 95 % intervals. The same command continues
+after an interruption. The verdicts are kept in the folder of the first run, as
+pairs/NAME.
 
 The exit code is 3 if something requested cannot be compared, such as strengths that the
-pairs do not determine. It is 5 if a run is worse
-than a gate (--fail_if_worse, --fail_unless_within, --fail_unless_equal) allows.
+pairs do not determine. It is 5 if a run is worse than a gate (--fail_if_worse,
+--fail_unless_within, --fail_unless_equal) allows.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ _OF_PAGE = ("output_path", "report")
 _ALSO_PAIRWISE = ("tasks", "failed")
 _NOT_PAIRWISE = (*set(OPTIONS).difference(_ALSO_PAIRWISE), *_PLANNED, *_OF_PAGE)
 """The flags without an effect on pairwise comparisons."""
-_NOT_OF_A_PAIR = ("role", "profile", "trust_remote_code", "verbosity")
+_NOT_OF_A_PAIR = ("role", "profile", "trust_remote_code", "dry_run", "verbosity")
 FLAGS = (
     BY_NAME["judge"],
     *(flag for flag in BRIDGE_FLAGS if flag.name not in _NOT_OF_A_PAIR),
 )
 """The flags of ``score`` that say how the judge of pairs is asked."""
-_ONLY_PAIRWISE = ("sample", "rubric", "ties")
+_ONLY_PAIRWISE = ("sample", "rubric", "ties", "dry_run")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -240,6 +240,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with --pairwise: how ties enter the strengths: davidson, half or forced "
         "(davidson)",
     )
+    parser.add_argument(
+        "--dry_run",
+        action="store_true",
+        default=None,
+        help="with --pairwise: print the calls of the judge, and exit",
+    )
     add_flags(parser, FLAGS)
     unset = {name: parser.get_default(name) for name in _NOT_PAIRWISE}
     parser.set_defaults(unset=unset)
@@ -337,7 +343,7 @@ def _pairwise(args: argparse.Namespace) -> int:
     _check_choice("failed", args.failed, ("lost", "zero"))
     names = {flag.name for flag in FLAGS}
     given = {name: value for name, value in vars(args).items() if name in names}
-    settings = resolve((*SCORE_FLAGS, BY_NAME["dry_run"]), given, os.environ)
+    settings = resolve(SCORE_FLAGS, given, os.environ)
 
     players = _players(args.folders)
     tasks = _shared_tasks(players, split_names(args.tasks))
@@ -345,7 +351,7 @@ def _pairwise(args: argparse.Namespace) -> int:
     if not paired.pairs:
         raise UsageError("the runs have no answers to the same questions")
     judge = _pair_judge(args, settings, players, paired.pairs)
-    if settings["dry_run"].value:
+    if args.dry_run:
         print_text(_pair_calls(judge, settings))
         return EXIT_OK
     result = Pairwise(

@@ -23,10 +23,9 @@ def pairwise_text(result: Pairwise, width: int) -> str:
     """Returns the text that the command prints: the order, then each run."""
     ranking = result.ranking
     if ranking is None:
-        lines = labelled("verdict", "no pair has an outcome.", width)
+        lines = [*labelled("verdict", "no pair has an outcome.", width), ""]
     else:
-        lines = labelled("verdict", f"{ranking_sentence(ranking)}.", width)
-        lines.append("")
+        lines = [*labelled("verdict", f"{ranking_sentence(ranking)}.", width), ""]
         lines += ranking_table(ranking, width)
     for text in _notes(result):
         lines += note(text, width)

@@ -111,6 +111,23 @@ CASES = {
             RUN.replace("reference", "empty").replace("t.yaml", "t.yaml,u.yaml"),
         ),
     ),
+    **{
+        f"pairwise {flags}": Case(
+            f"compare runs/reference/default runs/empty/default {flags}",
+            before=(RUN, RUN.replace("reference", "empty")),
+        )
+        for flags in (
+            "--pairwise --judge openai,model=m --dry_run",
+            "--pairwise",
+            "--pairwise --judge openai,model=m --rubric none.txt",
+            "--pairwise --judge openai,model=m --tasks u",
+            "--pairwise --judge openai,model=m --sample 0",
+            "--pairwise --judge openai,model=m --ties davidsen",
+            "--pairwise --judge openai,model=m --format csv",
+            "--pairwise --judge openai,model=m --alpha 0.1",
+            "--ties half",
+        )
+    },
     "runs of other tasks": Case(
         "compare runs/reference/default runs/empty/default --report false",
         {**TINY, "u.yaml": TASK.replace("task: t", "task: u")},
