@@ -28,6 +28,7 @@ import json
 import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ from mmeval.system.wording import split_names
 
 if TYPE_CHECKING:
     from mmeval.comparison.compare import Comparison
-    from mmeval.run.options import RescoreOptions
+    from mmeval.run.options import RescoreOptions, RunOutcome
     from mmeval.trust.pairwise.answer_pairs import AnswerPair, Player
     from mmeval.trust.pairwise.pair_judge import PairJudge
 
@@ -439,11 +440,19 @@ def _pair_judge(
     def options_of(folder: Path) -> RescoreOptions:
         return rescore_options(folder, {}, settings)
 
+    def report(outcome: RunOutcome) -> None:
+        # this command asks again for lost verdicts, and then ranks the runs
+        findings = []
+        for finding in outcome.findings:
+            is_score = finding.remedy.startswith("mmeval score ")
+            findings.append(replace(finding, remedy="") if is_score else finding)
+        log_outcome(replace(outcome, findings=tuple(findings)))
+
     of_judge = JudgeSettings(
         name=judge_name(settings),
         options_of=options_of,
         draw=None if args.sample is None else AnswerDraw(args.sample),
-        report=log_outcome,
+        report=report,
     )
     rubric = "" if args.rubric is None else _rubric(args.rubric)
     return PairJudge(players[0].runs[0], pairs, of_judge, rubric)

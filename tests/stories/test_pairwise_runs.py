@@ -64,12 +64,18 @@ class Painter:
 
 
 class CountedJudge(PlantedJudge):
-    """A planted judge that counts its calls."""
+    """A planted judge that counts its calls. While it is ``mute``, one order of each
+    pair gets no verdict."""
 
     calls = 0
+    mute = False
 
-    async def generate(self, request: Any) -> Any:
+    async def generate(self, request: Request) -> Response:
         CountedJudge.calls += 1
+        words = request.messages[-1].content.words
+        far_is_first = words.find("By far") < words.find("By middle")
+        if CountedJudge.mute and "By far" in words and far_is_first:
+            return Response.failed("server", "out of order")
         return await super().generate(request)
 
 
@@ -83,7 +89,7 @@ class Painted:
     def runs(self) -> list[Path]:
         return [self.folder / "runs" / name / "default" for name in OFFSETS]
 
-    def compare(self, judge: str, *flags: object) -> Ended:
+    def compare(self, judge: str, *flags: str | Path) -> Ended:
         CountedJudge.calls = 0
         return mmeval(
             "compare",
@@ -93,7 +99,7 @@ class Painted:
             *flags,
         )
 
-    def result(self, judge: str, *flags: object) -> Mapping[str, Any]:
+    def result(self, judge: str, *flags: str | Path) -> Mapping[str, Any]:
         ended = self.compare(judge, "--format", "json", *flags)
         assert ended.code in (0, 3), ended.err
         result: Mapping[str, Any] = json.loads(ended.out)
@@ -225,25 +231,40 @@ def test_nothing_is_asked_twice(painted: Painted) -> None:
 
 
 def test_a_larger_sample_adds_to_a_smaller_one(painted: Painted) -> None:
-    painted.compare("honest", "--sample", 8)
+    painted.compare("honest", "--sample", "8")
     assert CountedJudge.calls == 2 * 3 * 8
-    painted.compare("honest", "--sample", 10)
+    painted.compare("honest", "--sample", "10")
     assert CountedJudge.calls == 2 * 3 * 2
 
 
 def test_a_spent_budget_is_continued(painted: Painted) -> None:
-    stopped = painted.compare("honest", "--budget_calls", 30)
+    stopped = painted.compare("honest", "--budget_calls", "30")
     made = CountedJudge.calls
     assert stopped.code == 3, stopped.err
     painted.compare("honest")
     assert made + CountedJudge.calls == 2 * PAIRS
 
 
+def test_a_lost_verdict_is_asked_again_and_nothing_else(
+    painted: Painted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CountedJudge, "mute", True)
+    flags = ("--retry_on_error", "0", "--judge_patience", "0")
+    ended = painted.compare("honest", *flags)
+    assert ended.code == 3
+    assert "mmeval score" not in ended.err
+    monkeypatch.setattr(CountedJudge, "mute", False)
+    dry = painted.compare("honest", "--dry_run")
+    assert painted.compare("honest").code == 0
+    assert 0 < CountedJudge.calls <= PAIRS
+    assert f"in {CountedJudge.calls} calls" in dry.out
+
+
 def test_another_rubric_is_another_question(painted: Painted) -> None:
-    painted.compare("honest", "--sample", 8)
+    painted.compare("honest", "--sample", "8")
     rubric = painted.folder / "rubric.txt"
     rubric.write_text("The brighter picture is better.")
-    painted.compare("honest", "--sample", 8, "--rubric", rubric)
+    painted.compare("honest", "--sample", "8", "--rubric", rubric)
     assert CountedJudge.calls == 2 * 3 * 8
 
 
@@ -259,9 +280,23 @@ def test_the_answers_of_a_run_with_itself_need_no_judge(painted: Painted) -> Non
     assert json.loads(ended.out)["without_judge"] == ROWS
 
 
+def test_a_bundled_run_that_never_loses_has_no_strength(painted: Painted) -> None:
+    runs = []
+    for model in ("reference", "empty"):
+        run = ("--tasks", "rubric_example", "--model", model, *QUIET)
+        mmeval(*run, "--output_path", painted.folder / "bundled")
+        runs.append(painted.folder / "bundled" / model / "default")
+    ended = mmeval(
+        *("compare", *runs, "--pairwise", "--judge", "planted", "--format", "json"),
+    )
+    pairs = json.loads(ended.out)["pairs"]
+    assert (ended.code, pairs["refused"]) == (3, "not connected")
+    assert pairs["players"]["reference"]["win_rate_half"] == 1.0
+
+
 def test_the_runs_keep_their_results(painted: Painted) -> None:
     before = [sorted(run.glob("results_*.json")) for run in painted.runs]
-    painted.compare("honest", "--sample", 8)
+    painted.compare("honest", "--sample", "8")
     assert [sorted(run.glob("results_*.json")) for run in painted.runs] == before
 
 

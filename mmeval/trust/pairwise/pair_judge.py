@@ -111,18 +111,18 @@ class PairJudge:
         )
         asked: set[str] = set()
         for task in selection:
-            settled = self._settled(task)
+            known = self._known(task)
             (entry,) = task.metrics
             for pair in self.drawn:
-                if pair.answer.task != task.name or _place(pair) in settled:
+                if pair.answer.task != task.name:
                     continue
                 calls = _first_calls(entry.bound, pair, task.roles)
-                # equal calls in one pair are repeats, which are all sent
-                requests = {call.request.digest for call in calls}
-                for call in calls:
+                missing = _missing_calls(calls, known.get(_place(pair)))
+                # equal calls of one pair are repeats, which are all sent
+                for call in missing:
                     if call.request.digest not in asked:
                         load.merge(replace(weigh(call.request), calls=1))
-                asked |= requests
+                asked |= {call.request.digest for call in missing}
         return load
 
     def ask(self) -> list[ComparedPair]:
@@ -172,17 +172,15 @@ class PairJudge:
         overrides = replace(options.overrides, metric_args=metric_args)
         return replace(options, draw=self.settings.draw, overrides=overrides)
 
-    def _settled(self, task: Task) -> set[_Place]:
-        """Returns the pairs of a task that the judge has compared before."""
+    def _known(self, task: Task) -> dict[_Place, Score]:
+        """Returns what the judge said of the pairs of a task before."""
         definition = definition_in(score_definition(task, {}), METRIC)
-        settled: set[_Place] = set()
+        known: dict[_Place, Score] = {}
         for stored in score_sets_of(StoredTask(task.name, {}, self.folder, None)):
             is_alike = definition_in(stored.plan, METRIC) == definition
             if is_alike and self.settings.name in judges_in(stored.plan, METRIC):
-                for place, score in _scores(stored).items():
-                    if score.status == "scored":
-                        settled.add(place)
-        return settled
+                known |= _scores(stored)
+        return known
 
 
 def _pair_task(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,6 +204,24 @@ def _first_calls(
     except StopIteration:
         return ()
     return [asked] if isinstance(asked, Call) else asked
+
+
+def _missing_calls(calls: Sequence[Call], score: Score | None) -> Sequence[Call]:
+    """Returns the calls that are not answered yet. Only lost verdicts are asked for
+    again."""
+    if score is None:
+        return calls
+    if score.cause != "lost":
+        return ()
+    orders = score.evidence.get("orders", ())
+    if not orders:
+        return calls
+    repeats = len(calls) // len(orders)
+    missing: list[Call] = []
+    for number, order in enumerate(orders):
+        if "lost" in order:
+            missing += calls[number * repeats : (number + 1) * repeats]
+    return missing
 
 
 def _scores(task: StoredTask) -> dict[_Place, Score]:
