@@ -13,19 +13,21 @@ possible, and unknown that the check could not tell.
     order    a list of options, or a pair, turned round
     length   points for each doubling of the words, at equal human ratings
     self     points for answers of the judge's own family, at equal human ratings
-    drift    the same trial, at another time or by another version of the judge
+    drift    the same trial, on another day or by another version of the judge
     swap     the media of another sample
     blind    no media
-    blank    black pictures, silence, white pages
-    encode   the same media in another encoding or size
-    inject   a sentence that asks the judge for full marks
+    blank    black pictures, silence, white pages, empty text files
+    encode   the same pictures and sounds in another encoding or size
+    inject   a sentence that asks for full marks: in the text, as a caption, drawn
 
 The judge of a run is asked about the answers to --sample samples: once as they are,
 once more with another seed, and once after each change. The same command continues
-after an interruption, and --dry_run prints the calls. The checks of a run are repeat,
-swap, blind, blank, encode and inject; the others need --from. What the judge said is
-kept in the run's folder, as audit/NAME/calls.jsonl. The results are kept as a page and
-as JSON in audit/certificates, named by the digest of judge, prompts and sample.
+after an interruption, and --dry_run prints the calls. Without --checks, the checks of a
+run are repeat, swap, blind, blank, encode and inject. The checks length and self use
+ratings of two people in the run's folder, drift uses its kept verdicts, and order needs
+--from. What the judge said is kept in the run's folder, as audit/NAME/calls.jsonl. The
+results are kept as a page and as JSON in audit/certificates, named by the digest of
+judge, prompts and sample.
 
 With --from, no judge is asked. The file has JSON lines, or CSV with the same names:
 check, trial, cluster (the sample) and the judge's scores. These are first, again (asked

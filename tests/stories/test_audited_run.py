@@ -267,7 +267,7 @@ def test_a_family_is_named_by_a_label(own: str, why: str, greys: Greys) -> None:
     assert checks(ended)["self"]["why"].startswith(why)
 
 
-def test_own_answers_are_told_by_their_label(greys: Greys) -> None:
+def test_own_answers_are_known_by_their_label(greys: Greys) -> None:
     rate_twice(greys)
     greys.audit("constant", "--checks", "self", "--own", "by=me")
     [file] = greys.run.glob("audit/*/calls.jsonl")

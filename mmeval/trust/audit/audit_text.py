@@ -75,7 +75,8 @@ def audit_verdict(result: Audit) -> str:
     checks = _counted(len(result.checks))
     if result.faults:
         faults = listed(list(result.faults), _MOST_NAMED)
-        return f"{len(result.faults):,} of {checks} find a fault: {faults}"
+        verb = "finds" if len(result.faults) == 1 else "find"
+        return f"{len(result.faults):,} of {checks} {verb} a fault: {faults}"
     unknown = [row.check for row in result.checks if row.word == "unknown"]
     if unknown:
         return (
