@@ -16,15 +16,24 @@ from typing import Any
 from mmeval.errors import UsageError
 from mmeval.records.digests import digest
 from mmeval.records.trial import Trial
+from mmeval.results.compare import metrics_of
 from mmeval.results.stored_run import StoredTask
 from mmeval.run.options import RunOutcome
 from mmeval.store.spending import CallTotals
 from mmeval.system.folders import write_atomic
 from mmeval.trust.audit.audit import Audit
-from mmeval.trust.audit.calls import DRIFT, LENGTH, SELF, Call
+from mmeval.trust.audit.calls import (
+    DRIFT,
+    LENGTH,
+    LOOKING,
+    SELF,
+    TEXT_SIDE,
+    Call,
+)
 from mmeval.trust.audit.certificate import Certificate, write_certificate
 from mmeval.trust.audit.changed_answers import AGAIN, CHANGES
 from mmeval.trust.audit.changed_run import ChangedRun, ChangedTrial
+from mmeval.trust.audit.criteria import media_criteria
 from mmeval.trust.audit.questions import Asked, JudgedTask, Questions, new_calls
 from mmeval.trust.audit.rated_calls import (
     Label,
@@ -201,17 +210,33 @@ class AuditedRun:
                 continue
             answer = self._answers[trial.place]
             plain = first.get(_place(answer), NO_VERDICT)
+            later = again.get(trial.place, NO_VERDICT)
             verdict = changed.get(_position(trial), NO_VERDICT)
+            side = ""
+            names = self._media_criteria(answer)
+            if trial.check in LOOKING and names is not None:
+                plain, later = plain.about(names), later.about(names)
+                verdict = verdict.about(names)
+                side = "" if names else TEXT_SIDE
             yield Call(
                 check=trial.check,
                 trial=_trial_name(answer),
                 cluster=self._cluster(answer, plain),
                 first=self._share(plain),
-                again=self._share(again.get(trial.place, NO_VERDICT)),
+                again=self._share(later),
                 changed=self._share(verdict),
                 is_unsure=verdict.is_unsure,
+                side=side,
                 form=trial.form,
             )
+
+    def _media_criteria(self, answer: KeptAnswer) -> frozenset[str] | None:
+        """Returns the criteria of an answer's rubric that are not about text alone, or
+        None without a rubric."""
+        metric = self.judges.metric(answer.task)
+        described = metrics_of(self.judges.run.ours, answer.task)[metric]
+        label = described.get("switches", {}).get("criteria")
+        return media_criteria(answer.sample.metadata.get(label)) if label else None
 
     def _drift_calls(
         self, first: Mapping[Place, Verdict], again: Mapping[int, Verdict]

@@ -7,6 +7,10 @@ from typing import Any
 
 LENGTH, SELF, DRIFT = "length", "self", "drift"
 """The checks that use what is kept, besides what the judge says of changed answers."""
+LOOKING = ("swap", "blind", "blank")
+"""The checks in which a judge must notice other media."""
+TEXT_SIDE = "text"
+"""The side of a criterion that is about text alone."""
 NOT_SURE = "not sure"
 """What a judge may say of a changed trial in place of a score."""
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mmeval.aggregate.resampling import Values
-from mmeval.trust.audit.calls import DRIFT, LENGTH, SELF, Call
+from mmeval.trust.audit.calls import DRIFT, LENGTH, SELF, TEXT_SIDE, Call
 from mmeval.trust.audit.evidence import Evidence, Honest
 from mmeval.trust.audit.regression import instrumented_slope
 from mmeval.trust.audit.sensitivity import bc, bd
@@ -36,7 +36,6 @@ ONE_CLUSTER = "all trials are of one cluster"
 ALIKE = "all trials have the same value"
 ONE_RATING = "each trial needs two ratings, human and human2"
 NO_VARIATION = "the ratings or the feature do not vary enough"
-TEXT_SIDE = "text"
 _WIDE = 0.1
 _NARROW = 0.05
 _HIGH = 0.5

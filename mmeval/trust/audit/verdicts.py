@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mmeval.metric.scoring.verdict_log import FILE
 from mmeval.results.stored_run import StoredTask
 from mmeval.system.json_lines import read_rows
+from mmeval.trust.audit.criteria import CriterionVerdict, criteria_in, share_met
 from mmeval.trust.kept_verdicts import RunJudges
 
 Place = tuple[str, int, int]
@@ -27,11 +28,19 @@ class Verdict(NamedTuple):
     cluster: str = ""
     is_unsure: bool = False
     versions: Versions = frozenset()
+    criteria: tuple[CriterionVerdict, ...] = ()
 
     @property
     def is_settled(self) -> bool:
         """True if the judge is not asked again."""
         return self.is_unsure or self.value is not None
+
+    def about(self, names: Collection[str]) -> Verdict:
+        """Returns the verdict on some criteria of a rubric alone."""
+        if not self.criteria:
+            return self
+        value, is_unsure = share_met(self.criteria, names)
+        return self._replace(value=value, is_unsure=is_unsure)
 
 
 NO_VERDICT = Verdict(None)
@@ -54,6 +63,7 @@ def verdicts_in(
                 row.get("cluster", ""),
                 score.get("cause") == "unsure",
                 frozenset(versions[place]),
+                criteria_in(score.get("evidence", {})),
             )
     return verdicts
 
