@@ -158,9 +158,13 @@ def run(args: argparse.Namespace) -> int:
     if file:
         from mmeval.trust.rows import read_calls
 
+        _refuse_flags_of_runs(args)
         calls: Sequence[Call] = read_calls(file, limits)
+        of_file = dict.fromkeys(call.check for call in calls)
+        _refuse_undone(fail_on, checks or tuple(of_file))
     else:
         audited = _audited_run(args, settings, checks, limits)
+        _refuse_undone(fail_on, audited.checks)
         if settings["dry_run"].value:
             print_text(_dry_run_text(audited, settings))
             return 0
@@ -178,6 +182,28 @@ def run(args: argparse.Namespace) -> int:
         log.info("certificate: %s", audited.certify(result))
         code = code or audited.exit_code
     return code
+
+
+def _refuse_flags_of_runs(args: argparse.Namespace) -> None:
+    """Raises UsageError for a flag that has an effect on runs alone."""
+    for name in ("judge", "dry_run", "own", "metric"):
+        if getattr(args, name, None):
+            raise UsageError(
+                f"--{name} has no effect with --from, which asks no judge; give the "
+                "folder of a run"
+            )
+
+
+def _refuse_undone(fail_on: Sequence[str], checks: Sequence[str]) -> None:
+    """Raises UsageError for a check of --fail_on that is not done."""
+    from mmeval.trust.audit.audit import ANY
+
+    for name in fail_on:
+        if name != ANY and name not in checks:
+            raise UsageError(
+                f"--fail_on: the check {name} is not done; the checks are "
+                f"{', '.join(checks)}"
+            )
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:

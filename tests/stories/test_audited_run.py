@@ -219,6 +219,7 @@ def test_a_spent_budget_is_continued(greys: Greys) -> None:
     "flags",
     [
         ("--checks", "swop"),
+        ("--checks", "swap", "--fail_on", "inject"),
         ("--own", "model"),
         ("--sample", "0"),
         ("--metric", "none"),

@@ -38,6 +38,8 @@ CASES = {
     "an unknown check": Case(AUDIT, one(check="swop")),
     "an unknown check on the command line": Case(f"{AUDIT} --checks swop", one()),
     "a range without width": Case(f"{AUDIT} --range 1,1", one()),
+    "a gate of a check that is not done": Case(f"{AUDIT} --fail_on inject", one()),
+    "a judge for a file": Case(f"{AUDIT} --judge openai,model=j", one()),
     "an unknown format": Case(f"{AUDIT} --format yaml", one()),
     "a missing file": Case("audit --from none.jsonl", {}),
 }
