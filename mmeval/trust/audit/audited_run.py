@@ -98,9 +98,9 @@ class AuditedRun:
         first = self._verdicts(self.judges.run.folder, sets)
         made = self._verdicts(self._changed.folder, self._changed_sets())
         plain = []
-        for answer in self._answers:
+        for answer, questions in zip(self._answers, self._plain_questions, strict=True):
             is_settled = first.get(_place(answer), NO_VERDICT).is_settled
-            plain.append(Asked("first", self._questions(answer), is_settled))
+            plain.append(Asked("first", questions, is_settled))
         changed = []
         questions_of = self._changed_questions if self._asks_again else {}
         for trial, questions in questions_of.items():
@@ -280,13 +280,16 @@ class AuditedRun:
         about the plain one, such as by a criterion about its text."""
         if trial.check == AGAIN:
             return True
-        plain = self._questions(self._answers[trial.place])
-        return self._changed_questions[trial] != plain
+        return self._changed_questions[trial] != self._plain_questions[trial.place]
 
     def _questions(self, answer: KeptAnswer) -> Questions:
         """Returns the calls about an answer."""
         trial = Trial(answer.sample, answer.repeat, output=answer.output)
         return self._judged_tasks[answer.task].questions(trial)
+
+    @cached_property
+    def _plain_questions(self) -> list[Questions]:
+        return [self._questions(answer) for answer in self._answers]
 
     @cached_property
     def _changed_questions(self) -> dict[ChangedTrial, Questions]:
