@@ -34,7 +34,7 @@ _POINTS_PER_INCH = 72
 _A4 = (595, 842)
 """The width and height of a page in points."""
 _EMPTY_TEXT = b"\n"
-_LARGEST_FONT, _SMALLEST_FONT = 48, 6
+_FONT_SIZES = (48, 36, 27, 20, 15, 11, 8, 6)
 _MARGIN = 3
 _BAND = 0.4
 """Words on a picture cover at most this share of its height."""
@@ -174,7 +174,7 @@ def _fitting(canvas: ImageDraw, words: str, width: int, height: int) -> _Lines |
     """Returns words as lines in the largest font that fits, if any does."""
     from PIL import ImageFont
 
-    for points in range(_LARGEST_FONT, _SMALLEST_FONT - 1, -1):
+    for points in _FONT_SIZES:
         font = ImageFont.load_default(points)
         letters = int(width * len(words) / canvas.textlength(words, font))
         text = "\n".join(textwrap.wrap(words, max(1, letters)))
