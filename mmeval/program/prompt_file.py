@@ -129,6 +129,12 @@ class PromptFile:
             names |= BoundedTemplate(source).reads
         return frozenset(names)
 
+    @property
+    def sources(self) -> dict[MessageRole, str]:
+        """The template of each message, by role. Raises PromptError for invalid
+        headings."""
+        return dict(_sections(self.text))
+
     def to_json(self) -> dict[str, Any]:
         """Returns the record of a run, which states whose words they are if they are
         not our own."""

@@ -15,13 +15,7 @@ from mmeval.media.media import path_inside
 from mmeval.media.parts import Interleaved, PartKind
 from mmeval.metric.profiles import PROFILES
 from mmeval.program.calls import Program
-from mmeval.program.prompt import (
-    FunctionPrompt,
-    InstructedPrompt,
-    Prompt,
-    PromptError,
-    plain_prompt,
-)
+from mmeval.program.prompt import FunctionPrompt, InstructedPrompt
 from mmeval.program.prompt_file import (
     PromptTexts,
     bound_prompts,
@@ -31,6 +25,7 @@ from mmeval.program.prompt_file import (
 )
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams
+from mmeval.system.wording import listed
 from mmeval.system.yaml_document import KeyPath
 from mmeval.task.combined_numbers import combined_numbers
 from mmeval.task.data import portable, task_data
@@ -50,6 +45,7 @@ from mmeval.task.metric_list import (
     positions_of,
     written_metrics,
 )
+from mmeval.task.prompts import task_prompt
 from mmeval.task.released.chosen import OWN, RELEASED, chosen_prompts, prompt_folder
 from mmeval.task.schema import ABOUT_DATA, MAX_REPEATS, PER_SAMPLE
 from mmeval.task.task import (
@@ -62,6 +58,7 @@ from mmeval.task.task import (
     TaskOverrides,
 )
 
+_MOST_NAMED = 5
 _log = logging.getLogger(__name__)
 
 
@@ -95,7 +92,8 @@ def build(
             name="--repeats",
         )
     data = task_data(file, changes, _loader(file))
-    own_prompt = prompt = _prompt(file)
+    own_prompt, prompt_record = task_prompt(file, changes)
+    prompt = own_prompt
     if changes.system_instruction:
         prompt = InstructedPrompt(changes.system_instruction, own_prompt)
     output_kinds: SampleKinds | FixedKinds = SampleKinds(file.name)
@@ -118,13 +116,14 @@ def build(
         alias=keys.task_alias or file.name,
         version=file.version,
         file=file.document.file,
-        config=_config(file, changes, metrics, protocol),
+        config=_config(file, changes, metrics, protocol, prompt_record),
         dataset=data,
         source=data.record,
         prompt=prompt,
         protocol=protocol,
         protocol_name=changes.protocol or keys.protocol.name,
         protocol_prompts=_protocol_prompts(protocol),
+        prompt_record=prompt_record,
         output_kinds=output_kinds,
         params=GenerationParams.from_mapping(options),
         given_options=frozenset(given_options),
@@ -158,35 +157,43 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
     The folder of ``--prompts`` may have files for other tasks, which are logged. It is
     an error if ``--prompts`` replaces no prompt at all.
     """
-    used: dict[str, Mapping[str, str]] = {}
+    judged: dict[str, Mapping[str, str]] = {}
     for task in tasks:
         for prompt in task.prompts:
-            used[prompt["name"]] = prompt
-    names = ", ".join(sorted(used)) or "none"
+            judged[prompt["name"]] = prompt
     if overrides.judge_prompts is not None:
-        unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
+        unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - judged)
         if unused:
-            near = did_you_mean(unused[0], used)
+            near = did_you_mean(unused[0], judged)
+            names = ", ".join(sorted(judged)) or "none"
             raise UsageError(
                 f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is not a "
                 f"prompt of the chosen tasks{near} (they use {names})"
             )
     words = overrides.prompts
-    if words == RELEASED and not any("released" in used[name] for name in used):
-        raise UsageError(
-            "--prompts released: mmeval cannot ask a prompt of the chosen tasks in the "
-            f"authors' words (they use {names})"
-        )
-    if words in (*OWN, RELEASED):
+    if words in OWN:
+        return
+    # a prompt file with the name of a task replaces the task's own prompt
+    used = {*judged, *(task.name for task in tasks), *overrides.agent_prompts}
+    names = ", ".join(sorted(used))
+    if words == RELEASED:
+        has_released = any("released" in prompt for prompt in judged.values())
+        if not has_released and not overrides.agent_prompts:
+            raise UsageError(
+                "--prompts released: mmeval cannot ask a prompt of the chosen tasks in "
+                f"the authors' words (they use {names})"
+            )
         return
     files = prompt_folder(words)
-    if not used.keys() & files.keys():
+    if not used & files.keys():
         raise UsageError(
             f"--prompts {words}: no file is a prompt of the chosen tasks (they use "
             f"{names})"
         )
-    for name in sorted(files.keys() - used):
-        _log.warning("--prompts %s: the chosen tasks do not use %r", words, name)
+    unused = sorted(files.keys() - used)
+    if unused:
+        named = listed(unused, _MOST_NAMED)
+        _log.warning("--prompts %s: not used by this run: %s", words, named)
 
 
 def check_metric_names(metric_names: Collection[str], overrides: TaskOverrides) -> None:
@@ -210,7 +217,7 @@ def _faults(
     steps: list[Callable[[], object]] = [
         partial(_loader, file),
         partial(_protocol, file, overrides),
-        partial(_prompt, file),
+        partial(task_prompt, file, overrides),
         partial(answer_filters, file, overrides),
     ]
     for position in positions_of(file, overrides):
@@ -273,7 +280,7 @@ def _protocol(
             if isinstance(values[name], str) and is_prompt_path(values[name]):
                 values[name] = str(path_inside(home, values[name]))
         texts = PromptTexts()
-        if kinds:
+        if kinds and not file.is_recorded:
             texts = PromptTexts(chosen_prompts(file, overrides))
         prompts = bound_prompts(function, kinds, values, texts)
         return partial(function, **options | prompts)
@@ -311,43 +318,6 @@ def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
     return cast("Callable[[Ask], Program[Interleaved]]", function)
 
 
-def _prompt(file: TaskFile) -> Prompt:
-    keys = file.keys.prompt
-    if keys is None:
-        return plain_prompt
-    if keys.function is not None:
-        function = plugin_at(
-            partial(plugins.load, "mmeval.prompts"),
-            keys.function,
-            ("prompt", "function"),
-        )
-        check_options(function, keys.options, ("prompt",))
-        check_values(function, keys.options, ("prompt",))
-        return FunctionPrompt(keys.function, function, keys.options)
-    # imported here, since most tasks have no template and Jinja is slow to import
-    from mmeval.program.template import (
-        TemplatePrompt,
-        check_template,
-    )
-
-    fields = tuple(file.keys.prompt_fields)
-    for role, source in (("system", keys.system), ("user", keys.user)):
-        try:
-            check_template(source or "", fields)
-        except PromptError as error:
-            path: KeyPath = ("prompt", role)
-            if path not in file.document.places:
-                path = ("prompt",)
-            raise KeyFaultsError((path, str(error))) from None
-    prompt_place = file.document.place(("prompt",))
-    return TemplatePrompt(
-        keys.user or "",
-        keys.system or "",
-        fields,
-        place=f"{prompt_place.file}:{prompt_place.line}",
-    )
-
-
 def _over(
     base: Mapping[str, Any],
     overrides: Mapping[str, Any],
@@ -365,6 +335,7 @@ def _config(
     overrides: TaskOverrides,
     metrics: Sequence[TaskMetric],
     protocol: partial[Program[Interleaved]],
+    prompt_record: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Returns the resolved file as JSON, with overrides and prompts, without paths."""
     config = dict(file.document.data)
@@ -385,6 +356,8 @@ def _config(
     if _protocol_prompts(protocol):
         name = overrides.protocol or keys.protocol.name
         config["protocol"] = {"name": name, **protocol.keywords}
+    if prompt_record:
+        config["task_prompt"] = dict(prompt_record)
     config.update(written_metrics(file, overrides, metrics))
     if file.keys.dataset_path:
         config["dataset_path"] = portable(file.keys.dataset_path)

@@ -76,6 +76,8 @@ class TaskFile:
     document: Document
     prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The texts of judges' prompts from a run's record, by metric and name."""
+    task_prompt: Mapping[str, Any] | None = None
+    """The prompt that a run's record has in the place of the file's prompt."""
 
     @property
     def name(self) -> str:
@@ -90,6 +92,11 @@ class TaskFile:
     def folder(self) -> Path:
         """The folder of the task's own YAML file."""
         return self.document.file.parent
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if the task comes from a run's record, not from a file."""
+        return str(self.document.file).startswith(OF_A_RUN)
 
     def beside(self, key: str) -> Path:
         """Returns the folder of the file that contains ``key``.

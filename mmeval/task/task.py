@@ -48,6 +48,8 @@ class TaskOverrides:
 
     If it is empty, the words are our own.
     """
+    agent_prompts: frozenset[str] = frozenset()
+    """The prompts of the run's agents that ``prompts`` can replace."""
     judge_prompts: Path | None = None
     """A folder with prompts. These prompts replace the judges' prompts of the same
     names.
@@ -144,6 +146,9 @@ class Task:
     numbers: tuple[CombinedNumber, ...] = ()
     protocol_prompts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Those options of the protocol that are prompts, as ``{name, sha256, text}``."""
+    prompt_record: Mapping[str, str] = field(default_factory=dict)
+    """The prompt that replaces that of the task's file, as ``{name, sha256, text}``;
+    empty if the file's prompt is used."""
     given_options: frozenset[str] = frozenset()
     """The parameters of one modality that the command line sets. Those in ``params``
     that are not listed here come from the task file."""
@@ -194,8 +199,11 @@ class Task:
     def prompts(self) -> Iterator[Mapping[str, Any]]:
         """The prompts of the protocol and of the metrics, as ``{name, sha256, text}``.
 
-        A released prompt also has its ids (``released``).
+        A prompt that replaces that of the task's file comes first. A released prompt
+        also has its ids (``released``).
         """
+        if self.prompt_record:
+            yield self.prompt_record
         yield from self.protocol_prompts.values()
         for metric in self.metrics:
             yield from metric.bound.prompts.values()

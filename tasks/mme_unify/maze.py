@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated, TypeAlias
 
-from mmeval.media import Interleaved, text_part
-from mmeval.program import Ask, Program, ask_one
-from mmeval.records import Message
+from mmeval.media import Interleaved
+from mmeval.program import Ask, JudgePrompt, Program, PromptFile, PromptValue, ask_one
 from mmeval.tasks.mme_unify.mme_unify_maze import ACTION
 from mmeval.tasks.mme_unify.turns import MazeTurn, answer_of, turns_of
 
@@ -19,30 +19,41 @@ _WORD = re.compile(r"\W*(left|right|up|down|finish)\b", re.IGNORECASE)
 _PAIR = re.compile(r"[\[(]\s*+(-?[0-9]{1,9})\s*+,\s*+(-?[0-9]{1,9})\s*+[\])]")
 
 
+TurnPrompt: TypeAlias = Annotated[
+    PromptValue, JudgePrompt("prompt", "input", "turns", "step", form=False)
+]
+
+
 def maze(
     ask: Ask,
     *,
-    first: str = "This is step 0. Choose Left, Right, Up or Down.",
-    later: str = "This is step {step}. Choose Left, Right, Up or Down, or Finish when "
-    "you are at the goal.",
+    first: TurnPrompt = "maze_first",
+    later: TurnPrompt = "maze_later",
 ) -> Program[Interleaved]:
     """Asks the model for one turn after another.
 
-    Each request contains the sample's prompt and the model's earlier turns. The
-    protocol ends with the action Finish, or when there is a turn for each action of the
-    sample. The answer consists of the turns (:mod:`mmeval.tasks.mme_unify.turns`). A
-    turn consists of the last action, the last location and the first picture in a
+    ``first`` and ``later`` are the prompts of the first turn and of the others. Their
+    values are the sample's prompt, the sample's ``input``, the model's earlier
+    ``turns``, and the number of the ``step``.
+
+    The protocol ends with the action Finish, or when there is a turn for each action of
+    the sample. The answer consists of the turns (:mod:`mmeval.tasks.mme_unify.turns`).
+    A turn consists of the last action, the last location and the first picture in a
     reply.
     """
     *before, prompt = ask.messages
     turns: list[MazeTurn] = []
     for step in range(len(ask.sample.metadata[ACTION])):
-        instruction = later if step else first
-        current = text_part(instruction.format(step=step))
-        earlier = answer_of(turns).parts
-        content = Interleaved((*prompt.content.parts, *earlier, current))
-        message = Message(prompt.role, content)
-        reply = yield from ask_one(ask.call((*before, message)))
+        of_turn = PromptFile.of(later if step else first)
+        messages = of_turn.messages(
+            {
+                "prompt": prompt.content,
+                "input": ask.sample.input[-1].content,
+                "turns": answer_of(turns),
+                "step": step,
+            }
+        )
+        reply = yield from ask_one(ask.call((*before, *messages)))
         turns.append(turn_in(reply.require(), step))
         if turns[-1].action.casefold() == _FINISH:
             break

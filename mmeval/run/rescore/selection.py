@@ -166,6 +166,7 @@ _OF_THE_RUN = (
     "skipped_metrics",
     "judge_prompts",
     "refusals",
+    "task_prompt",
 )
 """Fields of a recorded task that are not keys of its file."""
 
@@ -197,7 +198,11 @@ def _stored_file(
             if parts <= outputs:
                 keys["numbers"].append(number)
     file = parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys))
-    return replace(file, prompts=config.get("judge_prompts", {}))
+    return replace(
+        file,
+        prompts=config.get("judge_prompts", {}),
+        task_prompt=config.get("task_prompt"),
+    )
 
 
 def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
 """Catalogues of released prompts: ids, places and digests, without any prompt.
 
 A catalogue is the file ``released.yaml`` beside a task file, or beside a file that it
-includes:
+includes, or beside the module of an agent:
 
     sources:
       trees:
@@ -40,7 +40,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from mmeval.program.prompt_origin import ReleasedText
 from mmeval.system.yaml_document import Problem, read_document
@@ -48,6 +55,8 @@ from mmeval.task.file import SchemaPath, TaskFile, problem_of
 from mmeval.task.released.recipe import Recipe, RecipeError
 
 FILE = "released.yaml"
+TEXT = "{{ text }}"
+"""The place of the released texts in the user message of a template."""
 GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -119,17 +128,28 @@ class TemplateKeys(_Keys):
     text of the system message. ``doubled_braces`` means that the released script sends
     doubled braces as single ones. ``assembled: mmeval`` means that no released script
     shows how the texts become a request.
+
+    ``user`` is the user message around the texts, as a template of ours. It contains
+    ``{{ text }}`` in the place of the texts. A template without any text asks with the
+    text of the data, for which the authors released no prompt.
     """
 
     prompt: str
-    ids: Annotated[tuple[PromptId, ...], Field(min_length=1)]
+    ids: tuple[PromptId, ...] = ()
     between: str = ""
+    user: str = TEXT
     system: PromptId | None = None
     fields: dict[str, FieldNames] = {}
     texts: dict[str, PromptId] = {}
     after: tuple[FieldName, ...] = ()
     doubled_braces: bool = False
     assembled: Literal["authors", "mmeval"] = "authors"
+
+    @model_validator(mode="after")
+    def _has_place(self) -> TemplateKeys:
+        if self.ids and TEXT not in self.user:
+            raise ValueError(f"user must contain {TEXT}")
+        return self
 
     @property
     def all_ids(self) -> tuple[str, ...]:
@@ -200,10 +220,14 @@ def catalogue_files(tasks: Iterable[TaskFile]) -> list[Path]:
     for task in tasks:
         document = task.document
         for source in (document.file, *sorted(document.sources)):
-            file = source.parent / FILE
-            if file.is_file():
-                files[file.resolve()] = None
+            files.update(dict.fromkeys(catalogue_beside(source.parent)))
     return list(files)
+
+
+def catalogue_beside(folder: Path) -> list[Path]:
+    """Returns the catalogue in a folder, or an empty list if there is none."""
+    file = folder / FILE
+    return [file.resolve()] if file.is_file() else []
 
 
 def read_catalogue(file: Path) -> Catalogue:

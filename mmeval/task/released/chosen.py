@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from mmeval.errors import MissingDataError
 from mmeval.program.prompt_file import PromptFile, read_prompt_folder
 from mmeval.task.file import TaskFile
 from mmeval.task.released.cached import prompts_folder
@@ -16,6 +17,8 @@ from mmeval.task.task import TaskOverrides
 
 OWN = ("", "own")
 RELEASED = "released"
+DATA = "data"
+"""The id of a prompt that is the text of the data, because none was released."""
 
 
 def chosen_prompts(file: TaskFile, overrides: TaskOverrides) -> dict[str, PromptFile]:
@@ -26,7 +29,8 @@ def chosen_prompts(file: TaskFile, overrides: TaskOverrides) -> dict[str, Prompt
     """
     prompts: dict[str, PromptFile] = {}
     if overrides.prompts == RELEASED:
-        prompts = _released_prompts(file)
+        for path in catalogue_files([file]):
+            prompts |= released_prompts(path, file.name)
     elif overrides.prompts not in OWN:
         prompts = prompt_folder(overrides.prompts)
     if overrides.judge_prompts is not None:
@@ -54,15 +58,27 @@ def without_released_texts(record: Any) -> Any:
     return record
 
 
-def _released_prompts(file: TaskFile) -> dict[str, PromptFile]:
-    prompts: dict[str, PromptFile] = {}
-    for path in catalogue_files([file]):
-        prompts |= _prompts_of(path, prompts_folder())
-    return prompts
+def released_prompts(
+    path: Path, of: str, names: frozenset[str] | None = None
+) -> Mapping[str, PromptFile]:
+    """Returns the prompts of a catalogue, or those with the given names.
+
+    ``of`` is the task or the agent that asks them. Raises MissingDataError for a prompt
+    that is not in the cache.
+    """
+    try:
+        return _prompts_of(path, prompts_folder(), names)
+    except MissingDataError as error:
+        how_to_fix = f"Run 'mmeval prepare {of} --prompts'."
+        raise MissingDataError(
+            error.cause, name=error.name, how_to_fix=how_to_fix
+        ) from None
 
 
 @lru_cache(maxsize=32)
-def _prompts_of(path: Path, _cache: Path) -> Mapping[str, PromptFile]:
+def _prompts_of(
+    path: Path, _cache: Path, names: frozenset[str] | None
+) -> Mapping[str, PromptFile]:
     """Returns the prompts of a catalogue, which all metrics of its tasks share.
 
     Released files do not change during a run. An error is not cached.
@@ -70,11 +86,13 @@ def _prompts_of(path: Path, _cache: Path) -> Mapping[str, PromptFile]:
     catalogue = read_catalogue(path)
     prompts: dict[str, PromptFile] = {}
     for keys in catalogue.templates:
+        if names is not None and keys.prompt not in names:
+            continue
         text = template_of(keys, catalogue)
         prompts[keys.prompt] = PromptFile(
             keys.prompt,
             text,
-            released=" + ".join(keys.all_ids),
+            released=" + ".join(keys.all_ids) or DATA,
             texts=tuple(map(catalogue.origin, keys.all_ids)),
             assembled=keys.assembled,
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mmeval.errors import MissingDataError
 from mmeval.task.released.cached import cached_path, content_of, released_text
-from mmeval.task.released.catalogue import Catalogue, TemplateKeys
+from mmeval.task.released.catalogue import TEXT, Catalogue, TemplateKeys
 from mmeval.task.released.recipe import RecipeError
 
 _HOW_TO_FIX = "Run 'mmeval prepare TASK --prompts'."
@@ -28,6 +28,7 @@ def template_of(keys: TemplateKeys, catalogue: Catalogue) -> str:
     rendered = "".join(_pieces(text, keys, catalogue))
     for name in keys.after:
         rendered += _value(name)
+    rendered = _with_edges(keys.user).replace(TEXT, rendered)
     if keys.system is None:
         return rendered
     system = _literal(_cached_text(keys.system, catalogue), keys)
@@ -65,9 +66,12 @@ def _literal(text: str, keys: TemplateKeys) -> str:
         raise RecipeError(f"{keys.prompt}: a line of the text would begin a message")
     if keys.doubled_braces:
         text = text.replace("{{", "{").replace("}}", "}")
-    text = _SPECIAL.sub(lambda match: _quoted(match[0]), text)
-    # a prompt file drops the empty lines at its edges
-    return _EDGE.sub(lambda match: _quoted(match[0]), text)
+    return _with_edges(_SPECIAL.sub(lambda match: _quoted(match[0]), text))
+
+
+def _with_edges(template: str) -> str:
+    """Returns a template that keeps the empty lines at its edges in a prompt file."""
+    return _EDGE.sub(lambda match: _quoted(match[0]), template)
 
 
 def _quoted(text: str) -> str:

@@ -28,7 +28,11 @@ def test_every_field_of_a_run_has_a_flag_with_its_default_and_no_flag_is_left_ou
     assert {
         f"options.{field.name}" for field in fields(RunOptions)
     } - of_verbs <= targets
-    assert {f"overrides.{field.name}" for field in fields(TaskOverrides)} <= targets
+    # the run's roles and --prompts state the prompts of its agents
+    of_roles = {"overrides.agent_prompts"}
+    assert {
+        f"overrides.{field.name}" for field in fields(TaskOverrides)
+    } - of_roles <= targets
     plan = plan_of({}, {})
     assert replace(plan.options, settings={}) == RunOptions(
         BackendSpec("reference"), Path("runs")

@@ -9,6 +9,7 @@ import pytest
 
 from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.program.calls import Call, Reply, Role
+from mmeval.program.prompt_file import PromptTexts, bound_prompts, prompt_kinds
 from mmeval.program.protocols import Ask
 from mmeval.records import GenerationParams, Sample, answered, message, user
 from mmeval.tasks.mme_unify.maze import maze
@@ -26,8 +27,11 @@ PROMPT = (message("system", "Be brief."), user(START, text_part("the rules")))
 
 def played(*replies: Sequence[Part | str]) -> tuple[list[MazeTurn], list[list[str]]]:
     """The turns that are recorded, and the parts of each request's last message."""
+    names = {"first": "maze_first", "later": "maze_later"}
+    kinds = prompt_kinds(maze, names)
     program = maze(
-        Ask(SAMPLE, PROMPT, ("text", "image"), GenerationParams(), Role("model"))
+        Ask(SAMPLE, PROMPT, ("text", "image"), GenerationParams(), Role("model")),
+        **bound_prompts(maze, kinds, names, PromptTexts()),
     )
     requests: list[list[str]] = []
     answer: Interleaved | None = None
@@ -62,21 +66,17 @@ def test_each_turn_shows_the_rules_the_start_and_the_models_own_past() -> None:
         MazeTurn(2, "Right", [1, 2], SECOND),
         MazeTurn(3, "Left"),
     ]
-    past = [
-        "Step 0\nAction: Up\nLocation: [0, 1]\nImage:\n",
-        "<first>",
-        "Step 1\nAction: down\nLocation: [0, 2]\nImage:\n",
-        "Step 2\nAction: Right\nLocation: [1, 2]\nImage:\n",
-        "<second>",
-    ]
-    assert [request[:2] for request in requests] == [["<start>", "the rules"]] * 4
-    assert [request[2:-1] for request in requests] == [[], past[:2], past[:3], past]
-    assert [
-        ("Finish" in request[-1], f"step {step}" in request[-1])
-        for step, request in enumerate(requests)
-    ] == [
-        (False, True),
-        *[(True, True)] * 3,
+    step_0 = "Step 0\nAction: Up\nLocation: [0, 1]\nImage:\n"
+    step_1 = "Step 1\nAction: down\nLocation: [0, 2]\nImage:\n"
+    step_2 = "Step 2\nAction: Right\nLocation: [1, 2]\nImage:\n"
+    moves = "Choose Left, Right, Up or Down"
+    end = ", or Finish when you are at the goal."
+    assert ["".join(request) for request in requests] == [
+        f"<start>the rulesThis is step 0. {moves}.",
+        f"<start>the rules{step_0}<first>This is step 1. {moves}{end}",
+        f"<start>the rules{step_0}<first>{step_1}This is step 2. {moves}{end}",
+        f"<start>the rules{step_0}<first>{step_1}{step_2}<second>"
+        f"This is step 3. {moves}{end}",
     ]
 
 
