@@ -63,8 +63,9 @@ from mmeval.settings.resolve import resolve
 from mmeval.system.folders import free_bytes
 from mmeval.system.wording import listed, printable, size, wrapped
 from mmeval.task.index import TaskIndex
+from mmeval.task.released.agents import released_catalogues
 from mmeval.task.released.cached import prompts_folder
-from mmeval.task.released.catalogue import catalogue_files, read_catalogue
+from mmeval.task.released.catalogue import read_catalogue
 from mmeval.task.selection import ChosenTasks, choose
 from mmeval.task.task import TaskOverrides
 
@@ -81,7 +82,8 @@ def configure(parser: Parser) -> None:
         "tasks",
         nargs="+",
         metavar="TASK",
-        help="a task, group, tag, glob, task file or folder",
+        help="a task, group, tag, glob, task file or folder; for --prompts also an "
+        "agent",
     )
     parser.add_argument(
         "--weights",
@@ -135,16 +137,17 @@ def _run(args: argparse.Namespace) -> int:
     if data_dir is not None:
         words += f" --data_dir {quote(str(data_dir))}"
     place = RemedyTarget(words)
-    chosen = choose(names, TaskIndex(include_path))
     if args.prompts and args.weights:
         raise UsageError("--prompts fetches no weights; use --weights in a second call")
     if args.prompts:
+        paths = released_catalogues(names, include_path)
         findings = list(
-            _prompt_findings(chosen, args.prompts_from, dry_run=args.dry_run)
+            _prompt_findings(paths, args.prompts_from, dry_run=args.dry_run)
         )
     elif args.prompts_from is not None:
         raise UsageError("--prompts_from has an effect only with --prompts; add it")
     else:
+        chosen = choose(names, TaskIndex(include_path))
         findings = _data_findings(chosen, data_dir, args, is_whole=is_whole)
     return _end(findings, place, is_whole=is_whole)
 
@@ -194,12 +197,11 @@ def _data_findings(
 
 
 def _prompt_findings(
-    chosen: ChosenTasks, folder: Path | None, *, dry_run: bool
+    catalogue_paths: Sequence[Path], folder: Path | None, *, dry_run: bool
 ) -> Iterator[Finding]:
     """Fetches the released prompts of tasks, lists each, and yields what is wrong."""
     if folder is not None and not folder.is_dir():
         raise UsageError(f"--prompts_from {folder}: the folder does not exist")
-    catalogue_paths = catalogue_files(chosen.tasks.values())
     if not catalogue_paths:
         raise UsageError("no chosen task has a catalogue of released prompts")
     catalogues = [read_catalogue(path) for path in catalogue_paths]

@@ -44,6 +44,7 @@ _NAMES = (
     "profile",
     "refusals",
     "trust_remote_code",
+    "prompts",
     "judge_prompts",
     "role",
     "judge",
@@ -133,12 +134,13 @@ def rescore_options(
 ) -> RescoreOptions:
     """Returns the options of scoring a run. ``of_run`` are its recorded settings."""
     from mmeval.run.options import RescoreOptions
-    from mmeval.settings.role_flags import recorded_roles, role_specs
+    from mmeval.settings.role_flags import agent_prompts, recorded_roles, role_specs
     from mmeval.store.answer_draw import AnswerDraw
     from mmeval.task.task import TaskOverrides
 
     values = {name: setting.value for name, setting in settings.items()}
     sample = values["sample"]
+    roles = role_specs(settings)
     return RescoreOptions(
         folder=folder,
         metrics=values["metrics"],
@@ -147,10 +149,12 @@ def rescore_options(
             skip_metric=values["skip_metric"],
             profile=values["profile"],
             refusals=values["refusals"],
+            prompts=values["prompts"],
+            agent_prompts=agent_prompts(roles.values()),
             judge_prompts=values["judge_prompts"],
             trust_remote_code=values["trust_remote_code"],
         ),
-        roles=role_specs(settings),
+        roles=roles,
         roles_of_run=recorded_roles(of_run),
         draw=None if sample is None else AnswerDraw(sample),
         score_workers=values["score_workers"],

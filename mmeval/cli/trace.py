@@ -189,7 +189,11 @@ def _show(stored: StoredRun, args: argparse.Namespace) -> int:
     from mmeval.settings.role_flags import recorded_roles
 
     settings = stored.record.get("settings", {})
-    model = BackendSpec(settings.get("model", ""), settings.get("model_args", {}))
+    model = BackendSpec(
+        settings.get("model", ""),
+        settings.get("model_args", {}),
+        words=settings.get("prompts", ""),
+    )
     tokens = settings.get("max_tokens_per_answer")
     limits = AnswerLimits(settings.get("max_calls_per_answer", MAX_CALLS), tokens)
     specs = {MODEL: model, **recorded_roles(settings)}

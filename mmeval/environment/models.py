@@ -27,7 +27,7 @@ def create(
     """
     for role, spec in specs.items():
         try:
-            backends[role] = create_backend(spec.name, backend_args(spec.args))
+            backends[role] = create_backend(spec.name, backend_args(spec))
         except MmevalError as error:
             yield finding_of(error, Subject(role=role, name=spec.name))
     try:

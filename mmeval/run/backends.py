@@ -14,6 +14,7 @@ from mmeval.backend.agent.casting import (
 )
 from mmeval.backend.agent.contract import Agent, AgentBackend, agent_named
 from mmeval.backend.agent.limits import USUAL_LIMITS, AnswerLimits
+from mmeval.backend.agent.signature import PROMPTS
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import (
     AnyBackend,
@@ -42,7 +43,8 @@ from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
 from mmeval.system.folders import own_cache
-from mmeval.system.wording import file_name
+from mmeval.system.wording import file_name, listed
+from mmeval.task.released.agents import agent_prompts, as_records
 from mmeval.task.task import Task
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ ROLE_LIMIT = "max_connections"
 
 This argument overrides ``--max_connections``.
 """
+MAX_NAMED = 8
+"""Maximum number of an agent's prompts that a finding names."""
 GEN = "gen."
 """The prefix of generation parameters in a role's arguments: ``gen.temperature``."""
 
@@ -99,7 +103,7 @@ class Backends:
         """Creates the backend of a role, and records its own limit if it has one."""
         backend = spec.instance
         if backend is None:
-            backend = create_backend(spec.name, backend_args(spec.args))
+            backend = create_backend(spec.name, backend_args(spec))
         else:
             check_members(spec.name, backend)
         if workers_of(backend):
@@ -242,7 +246,7 @@ class Backends:
 
         spec = self.specs[role]
         jobs = worker_jobs(
-            role, backend, spec.name, backend_args(spec.args), journal.folder.parent
+            role, backend, spec.name, backend_args(spec), journal.folder.parent
         )
         if cluster is None:
             # imported late, since it imports multiprocessing
@@ -292,12 +296,22 @@ def _check_elsewhere(role: str, spec: BackendSpec) -> None:
         )
 
 
-def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments of a role that its backend receives."""
+def backend_args(spec: BackendSpec) -> dict[str, Any]:
+    """Returns the arguments that the backend of a role receives.
+
+    The prompts of an agent are in the words of the spec, unless its own arguments name
+    other prompts. Raises MissingDataError for a released prompt that is not in the
+    cache.
+    """
     kept = {}
-    for name, value in args.items():
+    for name, value in spec.args.items():
         if name != ROLE_LIMIT and not name.startswith(GEN):
             kept[name] = value
+    if spec.words and PROMPTS not in kept:
+        agent = agent_named(spec.name)
+        prompts = {} if agent is None else agent_prompts(agent, spec.words)
+        if prompts:
+            kept[PROMPTS] = as_records(prompts)
     return kept
 
 
@@ -406,6 +420,27 @@ def _roles_by_kind(tasks: Sequence[Task]) -> set[str]:
         for metric in task.metrics:
             roles.update(metric.bound.by_kind)
     return roles
+
+
+def words_findings(backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
+    """Yields a finding for each agent that asks prompts in the authors' words. It names
+    these prompts, and those that are in our own words."""
+    for role, backend in backends.items():
+        if not isinstance(backend, AgentBackend) or not backend.prompts.released:
+            continue
+        released = list(backend.prompts.released)
+        own = sorted(backend.agent.prompt_names.difference(released))
+        cause = f"prompts in the authors' words: {listed(released, MAX_NAMED)}"
+        if own:
+            cause += f"; in own words: {listed(own, MAX_NAMED)}"
+        yield Finding(
+            "other_definition",
+            Subject(role=role, name=backend.agent.name),
+            count=len(released),
+            of=len(released) + len(own),
+            cause=cause,
+            severity="note",
+        )
 
 
 def option_findings(

@@ -37,12 +37,13 @@ class BackendSpec:
     """The name and arguments of a backend.
 
     Equal specs share one instance. ``instance`` is an existing backend, which only
-    Python code can pass.
+    Python code can pass. ``words`` are the words of an agent's prompts (``--prompts``).
     """
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict)
     instance: AnyBackend | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

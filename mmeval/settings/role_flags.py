@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mmeval import plugins
+from mmeval.backend.agent.contract import agent_named
 from mmeval.backend.create import takes_argument
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.run.options import BackendSpec
 from mmeval.settings import values
 from mmeval.settings.resolve import Setting
+from mmeval.task.released.agents import replaceable_prompts
 
 
 def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
@@ -38,7 +41,7 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
     is_trusted = settings["trust_remote_code"].value
     if is_trusted and takes_argument(name, "trust_remote_code"):
         args.setdefault("trust_remote_code", True)
-    return BackendSpec(name, args)
+    return BackendSpec(name, args, words=_words(settings))
 
 
 def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
@@ -90,7 +93,23 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
         if twice:
             raise UsageError(f"{twice[0]} of the judge is given twice; leave one out")
         specs["judge"] = BackendSpec(judge.name, {**judge.args, **extra})
-    return specs
+    words = _words(settings)
+    return {role: replace(spec, words=words) for role, spec in specs.items()}
+
+
+def agent_prompts(specs: Iterable[BackendSpec]) -> frozenset[str]:
+    """Returns the names of the prompts of agents that ``--prompts`` can replace."""
+    names: frozenset[str] = frozenset()
+    for spec in specs:
+        agent = agent_named(spec.name) if spec.words else None
+        if agent is not None:
+            names |= replaceable_prompts(agent, spec.words)
+    return names
+
+
+def _words(settings: Mapping[str, Setting]) -> str:
+    """Returns the words of ``--prompts``, or an empty string without that flag."""
+    return settings["prompts"].value if "prompts" in settings else ""
 
 
 def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
@@ -108,7 +127,8 @@ def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
         if "judge_base_url" in settings:
             args["base_url"] = settings["judge_base_url"]
         specs["judge"] = (name, args)
-    return {role: BackendSpec(*spec) for role, spec in specs.items()}
+    words = settings.get("prompts", "")
+    return {role: BackendSpec(*spec, words=words) for role, spec in specs.items()}
 
 
 def with_roles(

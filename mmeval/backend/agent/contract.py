@@ -50,7 +50,8 @@ class Agent:
     ``takes`` and ``gives`` are the input and output kinds of part. The keys of
     ``by_kind`` are roles that may have variants for kinds of media. Each value is the
     role that is called if no variant has a backend. Raise ``version`` whenever a change
-    to the agent can change answers.
+    to the agent can change answers. ``asked`` are the names of the agent's prompts;
+    without them, these are all prompts in its folder.
     """
 
     function: Callable[..., AgentProgram]
@@ -58,6 +59,7 @@ class Agent:
     gives: tuple[str, ...]
     version: str
     by_kind: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         signature = self.signature
@@ -76,7 +78,9 @@ class Agent:
         object.__setattr__(self, "__wrapped__", self.function)
         object.__setattr__(self, "__doc__", self.function.__doc__)
 
-    def __call__(self, *, prompts: str = "", **args: Any) -> AgentBackend:
+    def __call__(
+        self, *, prompts: str | Mapping[str, Any] = "", **args: Any
+    ) -> AgentBackend:
         return AgentBackend(self, args, self.prompts(prompts))
 
     @property
@@ -100,12 +104,18 @@ class Agent:
         """The folder of the agent's module."""
         return Path(inspect.getfile(self.function)).parent
 
-    def prompts(self, folder: str = "") -> Prompts:
-        """Returns the agent's prompts. Files in ``folder`` replace them by name.
+    @property
+    def prompt_names(self) -> frozenset[str]:
+        """The names of the prompts that the agent asks."""
+        return frozenset(self.asked) or self.prompts().names
+
+    def prompts(self, given: str | Mapping[str, Any] = "") -> Prompts:
+        """Returns the agent's prompts. The given prompts, or files of a given folder,
+        replace them by name.
 
         Raises UsageError for a prompt that the agent cannot use.
         """
-        return find_prompts(self.folder / PROMPTS, folder)
+        return find_prompts(self.folder / PROMPTS, given)
 
     @property
     def possible_roles(self) -> tuple[str, ...]:
@@ -152,7 +162,7 @@ class AgentBackend:
             name: args.get(name, p.default)
             for name, p in agent.signature.switches.items()
         }
-        self._prompts = prompts
+        self.prompts = prompts
         self.identity = {
             "backend": agent.name,
             "version": agent.version,
@@ -160,6 +170,8 @@ class AgentBackend:
             "prompts": prompts.digest,
             "arguments": self._args,
         }
+        if prompts.released:
+            self.identity["released"] = prompts.released
         self.cast(())
 
     def cast(
@@ -189,7 +201,7 @@ class AgentBackend:
         roles = [self._role(role) for role in agent.signature.roles]
         args = dict(self._args)
         if agent.signature.takes_prompts:
-            args[PROMPTS] = self._prompts
+            args[PROMPTS] = self.prompts
         program = agent.function(request, *roles, **args)
         return driven(
             program, asks=self.called_roles, params=self.params, limits=self._limits
@@ -216,13 +228,14 @@ def agent(
     gives: Sequence[str],
     version: str,
     by_kind: Mapping[str, str] | None = None,
+    asked: Sequence[str] = (),
 ) -> Callable[[Callable[..., AgentProgram]], Agent]:
     """Declares a generator as an agent. The arguments are those of ``Agent``.
 
     Raises PluginError for a function that cannot be an agent.
     """
     return lambda function: Agent(
-        function, tuple(takes), tuple(gives), version, by_kind or {}
+        function, tuple(takes), tuple(gives), version, by_kind or {}, tuple(asked)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import UnknownNameError
 from mmeval.program.prompt_file import PromptFile, read_prompt_folder
@@ -29,6 +29,19 @@ class Prompts:
         """The digest of the texts of all prompts. It does not depend on their paths."""
         return digest({name: file.sha256 for name, file in self._files.items()})
 
+    @property
+    def released(self) -> dict[str, str]:
+        """The ids of the released texts of each prompt that is in released words."""
+        ids: dict[str, str] = {}
+        for name, file in self._files.items():
+            if file.released:
+                ids[name] = file.released
+        return ids
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._files)
+
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
         """Returns the messages of a prompt, filled with these values. Values may
         contain media.
@@ -41,16 +54,23 @@ class Prompts:
         return self._files[name].messages(values)
 
 
-def find_prompts(home: Path, folder: str = "") -> Prompts:
+def find_prompts(home: Path, given: str | Mapping[str, Any] = "") -> Prompts:
     """Reads the prompts in ``home``.
 
-    Files in the user's ``folder`` replace those of the same name.
+    ``given`` is a folder of the user whose files replace those of the same name, or
+    such prompts as ``{name: {name, text}}``.
 
-    Raises UnknownNameError for a file in ``folder`` that replaces no prompt. Raises
-    PromptError for a file that uses values that the replaced prompt does not use.
+    Raises UnknownNameError for a given prompt that replaces no prompt. Raises
+    PromptError for a prompt that uses values that the replaced prompt does not use. A
+    released text may use the other values of its step, too.
     """
     defaults = read_prompt_folder(home) if home.is_dir() else {}
-    replacements = read_prompt_folder(Path(folder), "prompts=") if folder else {}
+    replacements: dict[str, PromptFile] = {}
+    if isinstance(given, Mapping):
+        for name, record in given.items():
+            replacements[name] = PromptFile.of(record)
+    elif given:
+        replacements = read_prompt_folder(Path(given), "prompts=")
     for name, file in replacements.items():
         if name not in defaults:
             raise UnknownNameError(
@@ -59,5 +79,6 @@ def find_prompts(home: Path, folder: str = "") -> Prompts:
                 defaults,
                 f"The agent's prompts are: {', '.join(defaults) or 'none'}.",
             )
-        file.check((*defaults[name].reads, *ALWAYS), form=False)
+        if not file.released:
+            file.check((*defaults[name].reads, *ALWAYS), form=False)
     return Prompts({**defaults, **replacements})

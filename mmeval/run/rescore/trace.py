@@ -140,7 +140,7 @@ def _agents(
     agents: dict[str, AgentBackend] = {}
     for role, spec in specs.items():
         if agent_named(spec.name) is not None:
-            backend = create_backend(spec.name, backend_args(spec.args))
+            backend = create_backend(spec.name, backend_args(spec))
             assert isinstance(backend, AgentBackend)
             backend.cast(specs, params, limits)
             agents[role] = backend

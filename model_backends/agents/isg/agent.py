@@ -109,6 +109,8 @@ class AnswerHistory:
     """The plans, problems and results that led to an answer."""
 
     layout: Sequence[str] = ()
+    reply: str = ""
+    """The planner's last reply."""
     plans: list[Sequence[PlanStep]] = field(default_factory=list)
     log: list[tuple[int, Problem]] = field(default_factory=list)
     problems: Sequence[Problem] = ()
@@ -143,7 +145,8 @@ def _make_and_carry_out(
     reply = yield from ask_one(_plan(context, history))
     reply.require()
     for refinements_left in range(refine, -1, -1):
-        history.plans.append(_steps(context, reply.text))
+        history.reply = reply.text
+        history.plans.append(_steps(context, history.reply))
         execution = Execution(context, history.plans[-1])
         history.answer = yield from execution.answer()
         history.problems = sorted(execution.log, key=lambda problem: problem.step)
@@ -169,7 +172,9 @@ def _plan(context: AgentContext, history: AnswerHistory) -> Call:
         title = "refine"
         values = {
             "plan": plan.plan_text(history.plans[-1]),
+            "reply": history.reply,
             "problems": list(map(str, history.problems)),
+            "error_log": "".join(f"{problem}\n" for problem in history.problems),
         }
     return context.call(
         title,

@@ -58,6 +58,16 @@ class AgentContext:
             text += name if part.raw else "\n"
         return text.strip()
 
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts of the task, without its pictures."""
+        texts: list[str] = []
+        for message in self.request.messages:
+            for part in message.content.parts:
+                if part.kind == "text":
+                    texts.append(part.text or "")
+        return texts
+
     @property
     def _parts(self) -> list[Part]:
         parts: list[Part] = []
@@ -76,7 +86,14 @@ class AgentContext:
         """Returns the call for a step. Only replies that ``read`` accepts are valid."""
         role = self.roles.get(title) or self.planner
         params = self.profile.sampling(title, role.params)
-        messages = self.prompts.messages(title, task=self.task, **values)
+        messages = self.prompts.messages(
+            title,
+            task=self.task,
+            # the released prompts show the task's texts in these two forms
+            task_text="".join(self.texts),
+            task_lines="".join(f"{text}\n" for text in self.texts),
+            **values,
+        )
         return role.send(
             messages,
             params=params,

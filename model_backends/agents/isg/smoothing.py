@@ -42,9 +42,11 @@ def smoothed(context: AgentContext, answer: Interleaved) -> Program[SmoothedAnsw
     If the number of pictures in a reply differs, the reply is requested again. If the
     texts of a reply are in other positions, the original is kept without a retry.
     """
-    marked = ""
+    segments: list[str] = []
     for part in answer.parts:
-        marked += MARK if part.kind == "image" else part.text or ""
+        segments.append(MARK if part.kind == "image" else part.text or "")
+    marked = "".join(segments)
+    lines = [f"{segment}\n\n" for segment in segments]
     pictures = [part for part in answer.parts if part.kind == "image"]
     kinds = [part.kind for part in answer.parts]
     reason = ""
@@ -54,6 +56,7 @@ def smoothed(context: AgentContext, answer: Interleaved) -> Program[SmoothedAnsw
             read=words,
             example=marked,
             answer=marked,
+            answer_lines="".join(lines),
             mark_of_picture=MARK,
             count=len(pictures),
         )

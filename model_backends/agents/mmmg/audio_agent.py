@@ -65,7 +65,12 @@ class AudioItem(NamedTuple):
         return self._asdict()
 
 
-@agent(takes=("text", "audio"), gives=("text", "audio"), version="1")
+@agent(
+    takes=("text", "audio"),
+    gives=("text", "audio"),
+    version="1",
+    asked=("audio_plan",),
+)
 def mmmg_audio_agent(
     request: Request,
     planner: Role,

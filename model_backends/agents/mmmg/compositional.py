@@ -32,7 +32,12 @@ _EXAMPLE = (
 )
 
 
-@agent(takes=("text", "image"), gives=("text", "image"), version="1")
+@agent(
+    takes=("text", "image"),
+    gives=("text", "image"),
+    version="1",
+    asked=("compositional",),
+)
 def compositional(
     request: Request,
     planner: Role,

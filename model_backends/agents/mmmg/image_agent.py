@@ -63,7 +63,12 @@ class ImageItem(NamedTuple):
         return self._asdict()
 
 
-@agent(takes=("text", "image"), gives=("text", "image"), version="1")
+@agent(
+    takes=("text", "image"),
+    gives=("text", "image"),
+    version="1",
+    asked=("image_plan",),
+)
 def mmmg_image_agent(
     request: Request,
     planner: Role,

@@ -16,13 +16,17 @@ from mmeval.task.released.recipe import Recipe
 from tests.soak.released.test_words import stored_windows
 from tests.soak.released.words import window_digests
 
-TASKS = Path(__file__).parents[3] / "tasks"
+ROOT = Path(__file__).parents[3]
 CLONES = Path(os.environ["MMEVAL_RELEASED"])
 
 
 def files_here() -> dict[str, tuple[ReleasedFile, bytes]]:
     files = {}
-    for catalogue in sorted(TASKS.glob("*/released.yaml")):
+    catalogues = [
+        *ROOT.glob("tasks/*/released.yaml"),
+        *ROOT.glob("model_backends/agents/*/released.yaml"),
+    ]
+    for catalogue in sorted(catalogues):
         for file in read_catalogue(catalogue).files:
             path = file_in(CLONES, file)
             if path is not None:
