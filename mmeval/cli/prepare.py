@@ -35,6 +35,7 @@ from mmeval.media.decode.check import MediaCheck
 from mmeval.prepare.checks import damage_findings
 from mmeval.prepare.groups import check_groups
 from mmeval.prepare.ready import DataCheck, check_data, fetch_findings, hub_findings
+from mmeval.prepare.released_catalogues import released_catalogues
 from mmeval.prepare.released_prompts import (
     STATES,
     FileState,
@@ -63,7 +64,6 @@ from mmeval.settings.resolve import resolve
 from mmeval.system.folders import free_bytes
 from mmeval.system.wording import listed, printable, size, wrapped
 from mmeval.task.index import TaskIndex
-from mmeval.task.released.agents import released_catalogues
 from mmeval.task.released.cached import prompts_folder
 from mmeval.task.released.catalogue import read_catalogue
 from mmeval.task.selection import ChosenTasks, choose

@@ -178,7 +178,7 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
     names = ", ".join(sorted(used))
     if words == RELEASED:
         has_released = any("released" in prompt for prompt in judged.values())
-        if not has_released and not overrides.agent_prompts:
+        if not (has_released or overrides.agent_prompts or overrides.judge_prompts):
             raise UsageError(
                 "--prompts released: mmeval cannot ask a prompt of the chosen tasks in "
                 f"the authors' words (they use {names})"

@@ -78,6 +78,9 @@ class TaskFile:
     """The texts of judges' prompts from a run's record, by metric and name."""
     task_prompt: Mapping[str, Any] | None = None
     """The prompt that a run's record has in the place of the file's prompt."""
+    catalogues: tuple[Path, ...] = ()
+    """The catalogues of released prompts of a task from a run's record. Those of any
+    other task are next to its files."""
 
     @property
     def name(self) -> str:

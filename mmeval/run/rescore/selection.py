@@ -17,6 +17,10 @@ from mmeval.system.yaml_document import Document
 from mmeval.task.build import build, check_metric_names, check_prompt_names
 from mmeval.task.derived_entries import outputs_of, with_pieces
 from mmeval.task.file import OF_A_RUN, TaskFile, parse_task
+from mmeval.task.index import TaskIndex
+from mmeval.task.released.catalogue import catalogue_files
+from mmeval.task.released.chosen import OWN_WORDS, RELEASED
+from mmeval.task.selection import choose
 from mmeval.task.task import (
     Group,
     GroupMetric,
@@ -46,9 +50,15 @@ def stored_selection(
         listed.update(entry["metric"] for entry in _listed(config))
     left_out = record.get("settings", {}).get("skip_metric", ())
     check_metric_names({*listed, *left_out, *metrics}, overrides)
+    catalogues: dict[str, tuple[Path, ...]] = {}
+    if overrides.prompts == RELEASED:
+        catalogues = _catalogues_of(record)
     tasks = []
     for name, config in record["tasks"].items():
         file = _stored_file(name, config, metrics, listed, overrides.metric_args)
+        file = replace(file, catalogues=catalogues.get(name, ()))
+        if overrides.prompts == OWN_WORDS:
+            file = replace(file, prompts={})
         skipped = []
         if not metrics:
             skipped = [entry["metric"] for entry in config.get("skipped_metrics", ())]
@@ -169,6 +179,21 @@ _OF_THE_RUN = (
     "task_prompt",
 )
 """Fields of a recorded task that are not keys of its file."""
+
+
+def _catalogues_of(record: Mapping[str, Any]) -> dict[str, tuple[Path, ...]]:
+    """Returns the catalogues of released prompts of a run's tasks, by task.
+
+    A record names no files, so the tasks are selected as the run selected them. Raises
+    UnknownNameError for a task that is not known any more.
+    """
+    settings = record.get("settings", {})
+    folders = [Path(folder) for folder in settings.get("include_path", ())]
+    names = settings.get("tasks") or [*record["tasks"]]
+    catalogues: dict[str, tuple[Path, ...]] = {}
+    for name, file in choose(names, TaskIndex(folders)).tasks.items():
+        catalogues[name] = tuple(catalogue_files([file]))
+    return catalogues
 
 
 def _stored_file(

@@ -218,6 +218,7 @@ def catalogue_files(tasks: Iterable[TaskFile]) -> list[Path]:
     """Returns the catalogues of tasks, each once."""
     files: dict[Path, None] = {}
     for task in tasks:
+        files.update(dict.fromkeys(task.catalogues))
         document = task.document
         for source in (document.file, *sorted(document.sources)):
             files.update(dict.fromkeys(catalogue_beside(source.parent)))

@@ -15,7 +15,8 @@ from mmeval.task.released.catalogue import catalogue_files, read_catalogue
 from mmeval.task.released.template import template_of
 from mmeval.task.task import TaskOverrides
 
-OWN = ("", "own")
+OWN_WORDS = "own"
+OWN = ("", OWN_WORDS)
 RELEASED = "released"
 DATA = "data"
 """The id of a prompt that is the text of the data, because none was released."""
