@@ -4,6 +4,7 @@
     mmeval ls tasks '*'        all tasks
     mmeval ls metrics judge    the metrics with judge in their name
     mmeval ls metrics wer      a metric: all that it needs, its text and its switches
+    mmeval ls prompts isg      the prompts of tasks or an agent, our own and released
 
 exit codes: 0 the list is printed; 2 the kind is unknown, or no task has the name.
 """
@@ -64,6 +65,8 @@ _ALL = 1_000
 _IF_FILLED = ("Asks", "Note")
 """Columns that are left out if all their cells are empty."""
 _NOT_HERE = "not here"
+_PROMPT_HEADERS = ("Id", "Prompt", "Words", "SHA-256", "State")
+_DIGEST_SHOWN = 12
 _BENCHMARK_HEADERS = ("Benchmark", "Tasks", "Version", "Licence", "From")
 _ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
     "tasks": ("Version", "Licence", "Tags"),
@@ -122,6 +125,11 @@ def run(args: argparse.Namespace) -> int:
             "'*' all tasks\n"
         )
         return 0
+    if args.what == "prompts" and args.pattern is not None:
+        rows = _prompt_rows(args.pattern, settings["include_path"].value)
+        if rows:
+            _print(_PROMPT_HEADERS, rows)
+            return 0
     pattern = "*" if args.pattern is None else args.pattern
     if args.what in FROM_FILES:
         return print_tasks((args.what,), settings["include_path"].value, pattern)
@@ -159,6 +167,27 @@ def print_tasks(
             raise UnknownNameError(singular, pattern, index.names(), hint)
         _print((singular.capitalize(), *_ENTRY_HEADERS[kind]), rows)
     return 0
+
+
+def _prompt_rows(name: str, include_path: Sequence[Path]) -> list[list[str]]:
+    """Returns a row for each prompt of a task or agent, and for each released text.
+
+    The list is empty for a pattern of prompt functions. Raises UnknownNameError for a
+    name that no task, no agent and no prompt function has.
+    """
+    from mmeval.prepare.prompt_list import listed_prompts
+
+    rows: list[list[str]] = []
+    try:
+        for prompt in listed_prompts([name], include_path):
+            names = cell(listed(prompt.names, _MOST_NAMED))
+            state = "figure only" if prompt.state == "figure" else prompt.state
+            digest = prompt.sha256[:_DIGEST_SHOWN]
+            rows.append([cell(prompt.id), names, prompt.words, digest, state])
+    except UnknownNameError:
+        if not any(_fits(plugin, name) for plugin in plugins.names(KINDS["prompts"])):
+            raise
+    return rows
 
 
 def _benchmark_rows(index: TaskIndex) -> ListingRows:

@@ -35,7 +35,7 @@ from mmeval.media.decode.check import MediaCheck
 from mmeval.prepare.checks import damage_findings
 from mmeval.prepare.groups import check_groups
 from mmeval.prepare.ready import DataCheck, check_data, fetch_findings, hub_findings
-from mmeval.prepare.released_catalogues import released_catalogues
+from mmeval.prepare.released_catalogues import catalogues_of, chosen_by
 from mmeval.prepare.released_prompts import (
     STATES,
     FileState,
@@ -140,7 +140,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.prompts and args.weights:
         raise UsageError("--prompts fetches no weights; use --weights in a second call")
     if args.prompts:
-        paths = released_catalogues(names, include_path)
+        paths = catalogues_of(*chosen_by(names, include_path))
         findings = list(
             _prompt_findings(paths, args.prompts_from, dry_run=args.dry_run)
         )

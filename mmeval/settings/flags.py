@@ -322,8 +322,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.prompts",
-        "words of the prompts of judges and protocols: own, released (the authors' "
-        "words, see mmeval prepare --prompts), or a folder (own)",
+        "words of the prompts of tasks, judges, protocols and agents: own, released "
+        "(the authors' words, see mmeval prepare --prompts), or a folder (own)",
         "WORDS",
     ),
     Flag(

@@ -42,6 +42,10 @@ class Prompts:
     def names(self) -> frozenset[str]:
         return frozenset(self._files)
 
+    def sha256(self, name: str) -> str:
+        """Returns the digest of a prompt's text. Raises KeyError."""
+        return self._files[name].sha256
+
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
         """Returns the messages of a prompt, filled with these values. Values may
         contain media.

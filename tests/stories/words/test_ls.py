@@ -34,6 +34,9 @@ CASES = {
             "formats mmmg",
             "tasks nothing-like-it",
             "backends isg_agent",
+            "prompts isg_agent",
+            "prompts mme_unify_vcot",
+            "prompts nothing-like-it",
         )
     },
     **{
