@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -40,6 +40,7 @@ from mmeval.task.build import build
 from mmeval.task.data import TaskData, bundled_folder
 from mmeval.task.file import TaskFile
 from mmeval.task.index import TaskIndex
+from mmeval.task.released.catalogue import catalogue_files, read_catalogue
 from mmeval.task.selection import ChosenTasks
 from mmeval.task.task import FixedKinds, Selection, Task, TaskOverrides
 
@@ -145,6 +146,7 @@ def check(
             yield replace(finding, severity="warning")
         elif finding.kind not in _NEEDED_TO_RUN:
             yield finding
+    yield from _check_catalogues(chosen.tasks.values())
     try:
         chosen.check_group_metrics()
     except TaskFileError as error:
@@ -152,6 +154,15 @@ def check(
     except MmevalError:
         pass  # a metric that cannot be loaded is reported with its task
     yield from tally.look.findings()
+
+
+def _check_catalogues(tasks: Iterable[TaskFile]) -> Iterator[Finding]:
+    """Yields the faults of the tasks' catalogues of released prompts."""
+    for path in catalogue_files(tasks):
+        try:
+            read_catalogue(path)
+        except TaskFileError as error:
+            yield from _file_findings(error)
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:

@@ -330,6 +330,8 @@ class _Report:
                 skip_metric=settings["skip_metric"].value,
                 profile=settings["profile"].value,
                 trust_remote_code=settings["trust_remote_code"].value,
+                prompts=settings["prompts"].value,
+                judge_prompts=settings["judge_prompts"].value,
             ),
             roles=frozenset(specs) - {MODEL},
             rows=settings["rows"].value,

@@ -132,6 +132,27 @@ def test_a_folder_replaces_the_prompt_of_a_task_by_its_name(
     ]
 
 
+def test_a_catalogue_with_a_bad_recipe_fails_the_check(
+    folder: Path, server: AbleServer
+) -> None:
+    bad = RELEASED.replace("'name :JUDGE'", "'run judge.py'")
+    (folder / "released.yaml").write_text(bad)
+    judge = f"openai,model=j,base_url={server.url}"
+    done = mmeval("check", folder / "t.yaml", "--judge", judge, "--probe", "false")
+    assert done.code == 2
+    assert "is not a recipe" in " ".join(done.out.split())
+
+
+def test_a_check_names_a_released_prompt_that_is_not_here(
+    folder: Path, server: AbleServer
+) -> None:
+    judge = f"openai,model=j,base_url={server.url}"
+    words = ("--judge", judge, "--prompts", "released", "--probe", "false")
+    done = mmeval("check", folder / "t.yaml", *words)
+    assert done.code == 4
+    assert "trees.judge" in done.out
+
+
 def test_the_prompt_of_a_task_reads_no_reference(
     folder: Path, server: AbleServer
 ) -> None:

@@ -55,10 +55,8 @@ def stored_selection(
         catalogues = _catalogues_of(record)
     tasks = []
     for name, config in record["tasks"].items():
-        file = _stored_file(name, config, metrics, listed, overrides.metric_args)
+        file = _stored_file(name, config, metrics, listed, overrides)
         file = replace(file, catalogues=catalogues.get(name, ()))
-        if overrides.prompts == OWN_WORDS:
-            file = replace(file, prompts={})
         skipped = []
         if not metrics:
             skipped = [entry["metric"] for entry in config.get("skipped_metrics", ())]
@@ -201,7 +199,7 @@ def _stored_file(
     config: Mapping[str, Any],
     metrics: tuple[str, ...],
     listed: Collection[str],
-    metric_args: Mapping[str, Mapping[str, Any]],
+    overrides: TaskOverrides,
 ) -> TaskFile:
     keys = {key: value for key, value in config.items() if key not in _OF_THE_RUN}
     # skipped metrics remain listed, so that numbers computed from them state why
@@ -213,7 +211,7 @@ def _stored_file(
         for metric in metrics:
             if metric in recorded or metric not in listed:
                 requested.append(recorded.get(metric, {"metric": metric}))
-        keys["metric_list"] = with_pieces(requested, recorded, metric_args)
+        keys["metric_list"] = with_pieces(requested, recorded, overrides.metric_args)
         outputs: set[str] = set()
         for entry in keys["metric_list"]:
             outputs.update(outputs_of(entry["metric"]))
@@ -223,9 +221,10 @@ def _stored_file(
             if parts <= outputs:
                 keys["numbers"].append(number)
     file = parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys))
+    in_own_words = overrides.prompts == OWN_WORDS
     return replace(
         file,
-        prompts=config.get("judge_prompts", {}),
+        prompts={} if in_own_words else config.get("judge_prompts", {}),
         task_prompt=config.get("task_prompt"),
     )
 
