@@ -243,7 +243,7 @@ def written_metrics(
     return record
 
 
-def _recorded(prompt: Mapping[str, str]) -> PromptValue:
+def _recorded(prompt: Mapping[str, Any]) -> PromptValue:
     """Returns the text of a prompt, with the ids of a released text."""
     if "released" not in prompt:
         return prompt["text"]

@@ -37,10 +37,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from mmeval.system.yaml_document import Problem, read_document
 from mmeval.task.file import SchemaPath, TaskFile, problem_of
@@ -53,7 +60,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 FieldName = Annotated[str, Field(pattern=r"^[a-z_]+$")]
 FieldNames = Annotated[tuple[FieldName, ...], Field(min_length=1)]
-PromptId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$")]
+PromptId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)+$")]
 
 
 class _Keys(BaseModel):
@@ -108,31 +115,128 @@ class FigureKeys(_Keys):
     replaces: tuple[str, ...] = ()
 
 
+class MessageKeys(_Keys):
+    """A message of a prompt: its role with its pieces in their order.
+
+    A piece is the id of a text, the name of a value such as a picture, or white space.
+    The message is only sent if the value ``when`` is set and ``unless`` is not.
+    """
+
+    system: tuple[str, ...] = ()
+    user: tuple[str, ...] = ()
+    when: FieldName | None = None
+    unless: FieldName | None = None
+
+    @property
+    def role(self) -> Literal["system", "user"]:
+        return "system" if self.system else "user"
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        return self.system or self.user
+
+
+class TextChoiceKeys(_Keys):
+    """A text that depends on whether a value of our prompt is set."""
+
+    value: FieldName
+    set: PromptId
+    unset: PromptId
+
+
+class CallKeys(_Keys):
+    """How the released script calls the model. A key that is not set is not sent.
+
+    The parameters are defaults: those of a task's ``roles`` and of the command line
+    override them. With ``content: items`` each text of a user message is an item of
+    its own, even if it is the only one. In ``lines``, each item is one line, in which
+    blanks replace line feeds. ``reply: share`` means that the reply's score is a share
+    from 0 to 1.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    image_detail: Literal["auto", "low", "high"] | None = None
+    response_format: Literal["json_object"] | None = None
+    content: Literal["items", "lines"] | None = None
+    reply: Literal["share"] | None = None
+
+
 class TemplateKeys(_Keys):
     """How released texts become a prompt of mmeval.
 
-    ``ids`` are the texts in their order, with ``between`` between them. ``fields`` maps
-    each field of the texts to the value of our prompt. A field such as ``{}`` has a
-    value for each occurrence. ``texts`` maps fields to the ids of other texts.
-    ``after`` are the values that follow the text, such as pictures. ``system`` is the
-    text of the system message. ``doubled_braces`` means that the released script sends
-    doubled braces as single ones.
+    ``ids`` are the texts in their order, with ``between`` between them. ``after`` are
+    the values that follow the text, such as pictures. ``system`` is the text of the
+    system message. In place of these four keys, ``frame`` lists the messages.
+    ``fields`` maps each field of the texts to the value of our prompt. A field such as
+    ``{}`` has a value for each occurrence. ``texts`` maps fields to the ids of other
+    texts, which are inserted as they are. ``doubled_braces`` means that the released
+    script sends doubled braces as single ones. ``call`` is how it calls the model.
     """
 
     prompt: str
-    ids: Annotated[tuple[PromptId, ...], Field(min_length=1)]
+    ids: tuple[PromptId, ...] = ()
     between: str = ""
     system: PromptId | None = None
+    frame: tuple[MessageKeys, ...] = ()
     fields: dict[str, FieldNames] = {}
-    texts: dict[str, PromptId] = {}
+    texts: dict[str, PromptId | TextChoiceKeys] = {}
     after: tuple[FieldName, ...] = ()
     doubled_braces: bool = False
+    call: CallKeys = CallKeys()
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> TemplateKeys:
+        if bool(self.ids) == bool(self.frame):
+            raise ValueError("either ids or frame must list the texts")
+        return self
+
+    @property
+    def messages(self) -> tuple[MessageKeys, ...]:
+        """The messages: ``frame``, or those that the other keys describe."""
+        if self.frame:
+            return self.frame
+        pieces: list[str] = []
+        for prompt_id in self.ids:
+            if pieces and self.between:
+                pieces.append(self.between)
+            pieces.append(prompt_id)
+        question = MessageKeys(user=(*pieces, *self.after))
+        if self.system is None:
+            return (question,)
+        return (MessageKeys(system=(self.system,)), question)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The names of the values that the prompt uses, apart from conditions."""
+        names = [name for names in self.fields.values() for name in names]
+        for message in self.messages:
+            names += [piece for piece in message.pieces if is_value(piece)]
+        return tuple(dict.fromkeys(names))
 
     @property
     def all_ids(self) -> tuple[str, ...]:
         """The ids of all texts in the prompt, the system text first."""
-        system = () if self.system is None else (self.system,)
-        return (*system, *self.ids, *self.texts.values())
+        ids: list[str] = []
+        for message in self.messages:
+            ids += [piece for piece in message.pieces if is_text(piece)]
+        for text in self.texts.values():
+            if isinstance(text, str):
+                ids.append(text)
+            else:
+                ids += [text.set, text.unset]
+        return tuple(dict.fromkeys(ids))
+
+
+def is_text(piece: str) -> bool:
+    """Returns True if a piece of a message is the id of a text."""
+    return "." in piece
+
+
+def is_value(piece: str) -> bool:
+    """Returns True if a piece of a message is the name of a value."""
+    return bool(piece.strip()) and not is_text(piece)
 
 
 class CatalogueKeys(_Keys):

@@ -72,5 +72,8 @@ def _prompts_of(path: Path, _cache: Path) -> Mapping[str, PromptFile]:
     for keys in catalogue.templates:
         text = template_of(keys, catalogue)
         ids = " + ".join(keys.all_ids)
-        prompts[keys.prompt] = PromptFile(keys.prompt, text, released=ids)
+        call = keys.call.model_dump(exclude_none=True)
+        prompts[keys.prompt] = PromptFile(
+            keys.prompt, text, released=ids, released_call=call
+        )
     return prompts
