@@ -31,7 +31,16 @@ from mmeval.metrics.quality.items import (
     together,
     unreadable_item,
 )
-from mmeval.program import Call, JudgePrompt, Program, PromptValue, Reply, Role, ask_all
+from mmeval.program import (
+    Call,
+    JudgePrompt,
+    Program,
+    PromptFile,
+    PromptValue,
+    Reply,
+    Role,
+    ask_all,
+)
 from mmeval.records import Score, Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]
@@ -165,7 +174,8 @@ def document_quality(
     other documents is then unscored. Each line of text becomes a row of one table, and
     a picture without text is judged as an empty string. The release uses another OCR
     engine (Tesseract), so words may differ. ``repeats`` is the number of judge calls,
-    and ``combine`` combines them into one grade. Evidence: for each document its grade
+    and ``combine`` combines them into one grade. The released words always ask for
+    ``overall``. Evidence: for each document its grade
     or numbers and the judge's reason; ``remarks`` describes how the document was read,
     including its hints and its first words.
     """
@@ -175,6 +185,9 @@ def document_quality(
     if not items:
         return nothing_of("document")
     route = markdown_route(extraction, ocr, hints=hints)
+    if PromptFile.of(prompt).released:
+        # the released text asks for one overall number
+        rubric = "overall"
     scale = SCALES[rubric]
     unjudged: list[ItemScore | None] = []
     calls: list[Call] = []
