@@ -37,7 +37,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import (
@@ -163,6 +163,16 @@ class CallKeys(_Keys):
     reply: Literal["share"] | None = None
 
 
+class UnofficialKeys(_Keys):
+    """The keys of a template without the profile ``official``, if they differ.
+
+    They leave out what is a mistake of the released script.
+    """
+
+    doubled_braces: bool | None = None
+    call: CallKeys | None = None
+
+
 class TemplateKeys(_Keys):
     """How released texts become a prompt of mmeval.
 
@@ -173,6 +183,7 @@ class TemplateKeys(_Keys):
     ``{}`` has a value for each occurrence. ``texts`` maps fields to the ids of other
     texts, which are inserted as they are. ``doubled_braces`` means that the released
     script sends doubled braces as single ones. ``call`` is how it calls the model.
+    ``unofficial`` replaces keys unless the profile is ``official``.
     """
 
     prompt: str
@@ -185,12 +196,24 @@ class TemplateKeys(_Keys):
     after: tuple[FieldName, ...] = ()
     doubled_braces: bool = False
     call: CallKeys = CallKeys()
+    unofficial: UnofficialKeys = UnofficialKeys()
 
     @model_validator(mode="after")
     def _has_one_form(self) -> TemplateKeys:
         if bool(self.ids) == bool(self.frame):
             raise ValueError("either ids or frame must list the texts")
         return self
+
+    def in_profile(self, profile: str) -> TemplateKeys:
+        """Returns the keys in a profile."""
+        if profile == "official":
+            return self
+        changed: dict[str, Any] = {}
+        if self.unofficial.doubled_braces is not None:
+            changed["doubled_braces"] = self.unofficial.doubled_braces
+        if self.unofficial.call is not None:
+            changed["call"] = self.unofficial.call
+        return self.model_copy(update=changed)
 
     @property
     def messages(self) -> tuple[MessageKeys, ...]:

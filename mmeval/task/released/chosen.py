@@ -26,7 +26,7 @@ def chosen_prompts(file: TaskFile, overrides: TaskOverrides) -> dict[str, Prompt
     """
     prompts: dict[str, PromptFile] = {}
     if overrides.prompts == RELEASED:
-        prompts = _released_prompts(file)
+        prompts = _released_prompts(file, overrides.profile or file.keys.profile)
     elif overrides.prompts not in OWN:
         prompts = prompt_folder(overrides.prompts)
     if overrides.judge_prompts is not None:
@@ -54,22 +54,23 @@ def without_released_texts(record: Any) -> Any:
     return record
 
 
-def _released_prompts(file: TaskFile) -> dict[str, PromptFile]:
+def _released_prompts(file: TaskFile, profile: str) -> dict[str, PromptFile]:
     prompts: dict[str, PromptFile] = {}
     for path in catalogue_files([file]):
-        prompts |= _prompts_of(path, prompts_folder())
+        prompts |= _prompts_of(path, profile, prompts_folder())
     return prompts
 
 
 @lru_cache(maxsize=32)
-def _prompts_of(path: Path, _cache: Path) -> Mapping[str, PromptFile]:
+def _prompts_of(path: Path, profile: str, _cache: Path) -> Mapping[str, PromptFile]:
     """Returns the prompts of a catalogue, which all metrics of its tasks share.
 
     Released files do not change during a run. An error is not cached.
     """
     catalogue = read_catalogue(path)
     prompts: dict[str, PromptFile] = {}
-    for keys in catalogue.templates:
+    for template in catalogue.templates:
+        keys = template.in_profile(profile)
         text = template_of(keys, catalogue)
         ids = " + ".join(keys.all_ids)
         call = keys.call.model_dump(exclude_none=True)

@@ -182,3 +182,17 @@ def test_a_text_may_depend_on_a_value(first: str, text: str) -> None:
 def test_a_template_has_either_ids_or_a_frame() -> None:
     with pytest.raises(ValidationError, match="either ids or frame"):
         catalogue("Rules.", frame=FRAME)
+
+
+@pytest.mark.parametrize(
+    ("profile", "braces", "temperature"),
+    [("official", False, 0.0), ("standard", True, None)],
+)
+def test_a_mistake_of_the_script_is_left_out_without_the_profile_official(
+    profile: str, braces: bool, temperature: float | None
+) -> None:
+    unofficial = {"doubled_braces": True, "call": {}}
+    of = catalogue("Rules.", call={"temperature": 0}, unofficial=unofficial)
+    keys = of.templates[0].in_profile(profile)
+    assert keys.doubled_braces == braces
+    assert keys.call.temperature == temperature
