@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from mmeval.media import Interleaved, media_part
 from mmeval.metric import metric
@@ -97,6 +97,11 @@ def _share_of_100(number: float) -> float:
     return number / MAX_OVERALL
 
 
+def _needs_form(switches: Mapping[str, Any]) -> bool:
+    """Returns True for the rubric of the paper, whose prompt is not released."""
+    return bool(switches["rubric"] == "grade")
+
+
 _SIX = Dimensions(tuple(WEIGHTS), 0, MAX_DIMENSION)
 SCALES: Mapping[Rubric, GradeScale] = {
     "grade": GRADES,
@@ -147,7 +152,8 @@ def document_quality(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[
-        PromptValue, JudgePrompt("document", "hints", "rubric")
+        PromptValue,
+        JudgePrompt("document", "hints", "rubric", form=_needs_form),
     ] = "document_quality",
 ) -> Program[Score]:
     """How good the answer's documents are, judged by their text alone.

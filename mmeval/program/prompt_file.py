@@ -67,6 +67,9 @@ PromptValue: TypeAlias = str | Mapping[str, Any]
 """The value of a switch for a prompt: a name, or a mapping with the text."""
 
 
+NeedsForm: TypeAlias = Callable[[Mapping[str, Any]], bool]
+
+
 class JudgePrompt(FilePath):
     """Marks a switch as a prompt, and names the values that its template may use:
 
@@ -75,12 +78,18 @@ class JudgePrompt(FilePath):
     In a task file, the value is the name of one of the metric's prompts, a path (with a
     slash or a suffix, relative to the task file), or ``{text: ..., name: ...}``. The
     metric receives ``{name, sha256, text}``. With ``form=False``, a prompt does not
-    have to contain ``form``, because the prompt itself describes the reply.
+    have to contain ``form``, because the metric can read replies to prompts that
+    describe their own form, like those of a released script. ``form`` may be a function
+    of the switches.
     """  # noqa: E501
 
-    def __init__(self, *names: str, form: bool = True) -> None:
+    def __init__(self, *names: str, form: bool | NeedsForm = True) -> None:
         self.names = (*names, *ALWAYS)
-        self.form = form
+        self._form = form
+
+    def needs_form(self, switches: Mapping[str, Any]) -> bool:
+        """Returns True if a prompt must contain ``form``."""
+        return self._form if isinstance(self._form, bool) else self._form(switches)
 
     def is_path(self, written: str) -> bool:
         return is_prompt_path(written)
@@ -229,7 +238,8 @@ def bound_prompts(
     for name, kind in kinds.items():
         prompt = find_prompt(values[name], folder, texts)
         # a released text describes its own form of reply
-        prompt.check(kind.names, form=kind.form and not prompt.released)
+        needs_form = not prompt.released and kind.needs_form(values)
+        prompt.check(kind.names, form=needs_form)
         prompts[name] = prompt.to_json()
     return prompts
 

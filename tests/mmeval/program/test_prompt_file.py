@@ -48,9 +48,15 @@ def test_headings_part_the_system_message_from_the_users() -> None:
 def test_a_prompt_need_not_write_the_form_where_plain_replies_are_read() -> None:
     plain, usual = JudgePrompt("answer", form=False), JudgePrompt("answer")
     prompt = PromptFile("p", "Is {{ answer }} polite? Say yes or no.")
-    prompt.check(plain.names, form=plain.form)
+    prompt.check(plain.names, form=plain.needs_form({}))
     with pytest.raises(PromptError, match=r"\{\{ form \}\}"):
-        prompt.check(usual.names, form=usual.form)
+        prompt.check(usual.names, form=usual.needs_form({}))
+
+
+def test_a_switch_may_decide_if_a_prompt_needs_the_form() -> None:
+    kind = JudgePrompt("answer", form=lambda switches: switches["rubric"] == "grade")
+    assert kind.needs_form({"rubric": "grade"})
+    assert not kind.needs_form({"rubric": "overall"})
 
 
 def test_media_stand_where_the_template_writes_them() -> None:
