@@ -11,6 +11,7 @@ from mmeval.metric import metric
 from mmeval.metric.judge import Combine, Question, Repeats, ask_verdicts
 from mmeval.metrics.judged.captions.captioned import missing_caption_score
 from mmeval.metrics.judged.captions.captioning import CaptionPrompt, caption_contents
+from mmeval.metrics.judged.captions.released import domain_of
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.unim_grades import (
@@ -124,7 +125,11 @@ def semantic_correctness(
     if reference.content is not None:
         data.append(reference.content)
     candidate, *others = yield from caption_contents(
-        [trial.output], captioner, prompts, data=data
+        [trial.output],
+        captioner,
+        prompts,
+        data=data,
+        subject=domain_of(trial.sample),
     )
     origin: dict[str, Any] = {
         "captions": candidate.evidence,

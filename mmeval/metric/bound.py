@@ -152,7 +152,9 @@ class BoundMetric:
         described = self.switches
         for switch, prompt in self.prompts.items():
             described[switch] = {
-                name: value for name, value in prompt.items() if name != "text"
+                name: prompt[name]
+                for name in ("name", "sha256", "released")
+                if name in prompt
             }
         for switch, model in self.models.items():
             described[switch] = {key: model[key] for key in model if key != "folder"}

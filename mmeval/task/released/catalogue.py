@@ -151,7 +151,7 @@ class CallKeys(_Keys):
     override them. With ``content: items`` each text of a user message is an item of
     its own, even if it is the only one. In ``lines``, each item is one line, in which
     blanks replace line feeds. ``reply: share`` means that the reply's score is a share
-    from 0 to 1.
+    from 0 to 1. ``then`` is the prompt of the call that follows and reads the reply.
     """
 
     temperature: float | None = None
@@ -161,6 +161,7 @@ class CallKeys(_Keys):
     response_format: Literal["json_object"] | None = None
     content: Literal["items", "lines"] | None = None
     reply: Literal["share"] | None = None
+    then: str | None = None
 
 
 class UnofficialKeys(_Keys):
@@ -354,6 +355,13 @@ def _problems(keys: CatalogueKeys) -> Iterator[Problem]:
         for name in template.all_ids:
             if name not in ids:
                 yield ("templates", position, "ids"), f"no file has the id {name}"
+    earlier: set[str] = set()
+    for position, template in enumerate(keys.templates):
+        following = template.call.then
+        if following is not None and following not in earlier:
+            place = ("templates", position, "call", "then")
+            yield place, f"{following!r} is not an earlier prompt of the list"
+        earlier.add(template.prompt)
     ids.update(figure.id for figure in keys.figures)
     for name, count in ids.items():
         if count > 1:

@@ -74,6 +74,9 @@ def _prompts_of(path: Path, profile: str, _cache: Path) -> Mapping[str, PromptFi
         text = template_of(keys, catalogue)
         ids = " + ".join(keys.all_ids)
         call = keys.call.model_dump(exclude_none=True)
+        if keys.call.then is not None:
+            # a catalogue lists the prompt of the next call first
+            call["then"] = prompts[keys.call.then].to_json()
         prompts[keys.prompt] = PromptFile(
             keys.prompt, text, released=ids, released_call=call
         )

@@ -45,6 +45,8 @@ TEXTS = {
     "unim.ics.sample.coherence_5": "a {{good}} one",
     "unim.gq.text": 'Grade it: {{"overall": 1}}\n{content}\n',
     "unim.caption.video": "Describe the video.",
+    "unim.caption.video.summary.system": "One sentence.",
+    "unim.caption.video.summary": "Shorten:\n{dense_caption}",
 }  # fmt: skip
 
 
@@ -292,7 +294,28 @@ ANSWER = "The square crosses the picture within one second: <video1>"
 
 
 def test_unim_sends_the_calls_of_its_scripts(judge: Judge, tmp_path: Path) -> None:
-    done = run("unim_art", judge, tmp_path, "--captioner", "BACKEND")
+    captioner = "BACKEND,inputs=text+image+audio+video"
+    done = run("unim_art", judge, tmp_path, "--captioner", captioner)
+    path = "unim/bundled/data/social_science/art/video/vid_0001_01.mp4"
+    data = base64.b64encode((TASKS / path).read_bytes()).decode()
+    video = {"url": f"data:video/mp4;base64,{data}"}
+    items = [
+        text("Describe the video."),
+        {"type": "video_url", "video_url": video},
+    ]
+    caption = {
+        "model": "j",
+        "messages": [{"role": "user", "content": items}],
+        "temperature": 0.2,
+        "max_tokens": 1024,
+    }
+    summary = {
+        "model": "j",
+        "messages": [
+            {"role": "system", "content": "One sentence."},
+            {"role": "user", "content": f"Shorten:\n[Segment 1] {REPLY}"},
+        ],
+    }
     captioned = ANSWER.replace("video1", f"video1:{REPLY}")
     words = f'\nFive: a {{{{good}}}} one\nGrade {captioned}: {{"a": 1}}'
     coherence = {
@@ -311,4 +334,4 @@ def test_unim_sends_the_calls_of_its_scripts(judge: Judge, tmp_path: Path) -> No
     assert done.code == 0
     # the paper's judge of semantic correctness is not released
     released = [body for body in judge.questions if "begins" not in json.dumps(body)]
-    assert as_text(released) == as_text([coherence, quality])
+    assert as_text(released) == as_text([caption, summary, coherence, quality])
