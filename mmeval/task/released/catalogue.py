@@ -152,6 +152,7 @@ class CallKeys(_Keys):
     its own, even if it is the only one. In ``lines``, each item is one line, in which
     blanks replace line feeds. ``reply: share`` means that the reply's score is a share
     from 0 to 1. ``then`` is the prompt of the call that follows and reads the reply.
+    ``assembled: mmeval`` means that the script which fills the texts is not released.
     """
 
     temperature: float | None = None
@@ -162,6 +163,7 @@ class CallKeys(_Keys):
     content: Literal["items", "lines"] | None = None
     reply: Literal["share"] | None = None
     then: str | None = None
+    assembled: Literal["mmeval"] | None = None
 
 
 class UnofficialKeys(_Keys):
