@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.able_server import Abilities, AbleServer
-from tests.support.cli import QUIET, Ended, mmeval
+from tests.support.cli import QUIET, Ended, mmeval, results
 from tests.support.released import use_stand_ins
 
 TASKS = Path(__file__).parents[3] / "tasks"
@@ -335,3 +335,13 @@ def test_unim_sends_the_calls_of_its_scripts(judge: Judge, tmp_path: Path) -> No
     # the paper's judge of semantic correctness is not released
     released = [body for body in judge.questions if "begins" not in json.dumps(body)]
     assert as_text(released) == as_text([caption, summary, coherence, quality])
+
+
+def test_no_text_of_a_released_prompt_is_in_the_results(
+    judge: Judge, tmp_path: Path
+) -> None:
+    run("unim_art", judge, tmp_path, "--captioner", "BACKEND")
+    written = json.dumps(results(tmp_path / "out"))
+    assert "unim.caption.video.summary" in written
+    assert "Shorten" not in written
+    assert "Describe the video" not in written
