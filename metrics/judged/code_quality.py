@@ -35,6 +35,7 @@ from mmeval.records import Score, Trial
 Fence = Literal["safe", "released"]
 """How code is fenced in the prompt."""
 Prompt = Annotated[PromptValue, JudgePrompt("code", "cut")]
+DimensionsPrompt = Annotated[PromptValue, JudgePrompt("code", "cut", form=False)]
 DIMENSIONS = Dimensions(
     ("correctness", "readability", "design", "efficiency", "security", "testability"),
     0,
@@ -91,7 +92,7 @@ def code_quality(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Prompt = "code_quality",
-    dimensions_prompt: Prompt = "code_quality_dimensions",
+    dimensions_prompt: DimensionsPrompt = "code_quality_dimensions",
 ) -> Program[Score]:
     """How good the code of an answer is: the mean of a judge's grades for its pieces.
 

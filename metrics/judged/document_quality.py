@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from mmeval.media import Interleaved, media_part
 from mmeval.metric import metric
@@ -31,7 +31,16 @@ from mmeval.metrics.quality.items import (
     together,
     unreadable_item,
 )
-from mmeval.program import Call, JudgePrompt, Program, PromptValue, Reply, Role, ask_all
+from mmeval.program import (
+    Call,
+    JudgePrompt,
+    Program,
+    PromptFile,
+    PromptValue,
+    Reply,
+    Role,
+    ask_all,
+)
 from mmeval.records import Score, Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]
@@ -88,6 +97,11 @@ def _share_of_100(number: float) -> float:
     return number / MAX_OVERALL
 
 
+def _needs_form(switches: Mapping[str, Any]) -> bool:
+    """Returns True for the rubric of the paper, whose prompt is not released."""
+    return bool(switches["rubric"] == "grade")
+
+
 _SIX = Dimensions(tuple(WEIGHTS), 0, MAX_DIMENSION)
 SCALES: Mapping[Rubric, GradeScale] = {
     "grade": GRADES,
@@ -138,7 +152,8 @@ def document_quality(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[
-        PromptValue, JudgePrompt("document", "hints", "rubric")
+        PromptValue,
+        JudgePrompt("document", "hints", "rubric", form=_needs_form),
     ] = "document_quality",
 ) -> Program[Score]:
     """How good the answer's documents are, judged by their text alone.
@@ -165,7 +180,8 @@ def document_quality(
     other documents is then unscored. Each line of text becomes a row of one table, and
     a picture without text is judged as an empty string. The release uses another OCR
     engine (Tesseract), so words may differ. ``repeats`` is the number of judge calls,
-    and ``combine`` combines them into one grade. Evidence: for each document its grade
+    and ``combine`` combines them into one grade. The released words always ask for
+    ``overall``. Evidence: for each document its grade
     or numbers and the judge's reason; ``remarks`` describes how the document was read,
     including its hints and its first words.
     """
@@ -175,6 +191,9 @@ def document_quality(
     if not items:
         return nothing_of("document")
     route = markdown_route(extraction, ocr, hints=hints)
+    if PromptFile.of(prompt).released:
+        # the released text asks for one overall number
+        rubric = "overall"
     scale = SCALES[rubric]
     unjudged: list[ItemScore | None] = []
     calls: list[Call] = []

@@ -15,6 +15,7 @@ from mmeval.metrics.judged.captions.captioning import (
     CaptionPrompt,
     caption_contents,
 )
+from mmeval.metrics.judged.captions.released import domain_of
 from mmeval.metrics.judged.material import as_the_reference, question_content
 from mmeval.metrics.judged.pictures.bounded_value import (
     BoundedValue,
@@ -119,7 +120,12 @@ def interleaved_coherence(
     }
     data = [question_content(trial.sample)] if show_input else []
     answer, *questions = yield from caption_contents(
-        [trial.output], captioner, prompts, data=data, form=captions
+        [trial.output],
+        captioner,
+        prompts,
+        data=data,
+        form=captions,
+        subject=domain_of(trial.sample),
     )
     captions_evidence = {"captions": answer.evidence}
     contents = {"answer": [answer], "question": questions}

@@ -11,10 +11,17 @@ from mmeval.metric import metric
 from mmeval.metric.judge import Combine, Question, Repeats, ask_verdicts
 from mmeval.metrics.judged.captions.captioned import missing_caption_score
 from mmeval.metrics.judged.captions.captioning import CaptionPrompt, caption_contents
+from mmeval.metrics.judged.captions.released import domain_of
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Reading
-from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
-from mmeval.program import JudgePrompt, Program, PromptValue, Role
+from mmeval.metrics.judged.unim_grades import (
+    LOWEST,
+    SCORE,
+    score_form,
+    share,
+    share_form,
+)
+from mmeval.program import JudgePrompt, Program, PromptFile, PromptValue, Role
 from mmeval.records import Sample, Score, Trial
 
 CAPTIONED_REFERENCE = "captioned_reference"
@@ -85,7 +92,9 @@ def semantic_correctness(
     The answer is unscored without a reference. It is unscored, with bounds 0 and 1, if
     a caption or the verdict is lost. ``prompt`` selects the judge's policy:
     ``semantic_correctness`` (strict) or ``semantic_correctness_intent_aware``, which
-    also accepts another valid answer to the question. ``reading: official`` also reads
+    also accepts another valid answer to the question. With ``--prompts released``,
+    ``semantic_correctness_shares`` selects the policy of an earlier suite, whose reply
+    is the share itself. ``reading: official`` also reads
     a digit in a reply in prose. ``repeats`` is the number of judge calls, and
     ``combine`` (``mean``, ``median`` or ``majority``) combines them into one grade. The
     switches ``caption_...`` are the captioner's prompts. Evidence: ``score`` (the
@@ -116,7 +125,11 @@ def semantic_correctness(
     if reference.content is not None:
         data.append(reference.content)
     candidate, *others = yield from caption_contents(
-        [trial.output], captioner, prompts, data=data
+        [trial.output],
+        captioner,
+        prompts,
+        data=data,
+        subject=domain_of(trial.sample),
     )
     origin: dict[str, Any] = {
         "captions": candidate.evidence,
@@ -131,9 +144,12 @@ def semantic_correctness(
     if unscored := missing_caption_score(contents, origin):
         return unscored
     values = {"candidate": candidate.text, "reference": reference_text}
-    questions = [Question(judge, score_form(reading), prompt, values)]
+    form, share_of = score_form(reading), share
+    if PromptFile.of(prompt).released_call.get("reply") == "share":
+        form, share_of = share_form(reading), float
+    questions = [Question(judge, form, prompt, values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     evidence = {**verdict.evidence, **origin}
     if verdict.unknown(SCORE):
         return replace(verdict.unscored(SCORE, bounds=(0.0, 1.0)), evidence=evidence)
-    return Score(share(verdict.values[SCORE]), evidence=evidence)
+    return Score(share_of(verdict.values[SCORE]), evidence=evidence)

@@ -25,7 +25,7 @@ from mmeval.metrics.quality.items import ItemScore
 from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
 
-Prompt = Annotated[PromptValue, JudgePrompt("text", "cut")]
+Prompt = Annotated[PromptValue, JudgePrompt("text", "cut", form=False)]
 LABEL = "text1"
 """The label of the only item, the text of the answer."""
 DIMENSIONS = Dimensions(

@@ -37,6 +37,7 @@ PARTIAL_REPLY = "the reply lacks one of its grades: "
 RAW = "raw"
 """Key of a vote for the judge's number if it differs from the grade."""
 _REASON = Text("reason")
+_SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 _LARGEST = 1e9
 """A number beyond these bounds is a mistake of the judge, not a grade."""
 
@@ -105,6 +106,51 @@ def score_form(reading: Reading) -> ReplyForm:
     """Returns the form of a reply about semantic correctness: reasons and one grade."""
     kind = StatedGradeForm if reading == "official" else ReplyForm
     return kind((_REASON, Number(SCORE, LOWEST, HIGHEST)), example='{"score": 3}')
+
+
+@dataclass(frozen=True)
+class StatedShareForm(ReplyForm):
+    """A reply with a share from 0 to 1, read like the author's earlier script.
+
+    Official oddity: the script has five steps, of which 0.2 is the lowest. A reply that
+    is not JSON states its share as the first number from 0 to 1.
+    """
+
+    @property
+    def reads_refusals(self) -> bool:
+        return True
+
+    def read(self, text: str) -> Vote:
+        share_in_reply = stated_share(text)
+        if share_in_reply is None:
+            raise ReplyError("the reply states no share from 0 to 1")
+        bounded = min(1.0, max(0.0, share_in_reply))
+        step = min(_SHARES, key=lambda share: abs(share - bounded))
+        return {_REASON.name: text[:MAX_TEXT_CHARS], SCORE: step}
+
+
+def share_form(reading: Reading) -> ReplyForm:
+    """Returns the form of a reply with a share from 0 to 1."""
+    kind = StatedShareForm if reading == "official" else ReplyForm
+    number = Number(SCORE, 0, 1, whole=False)
+    return kind((_REASON, number), example='{"score": 0.6}')
+
+
+def stated_share(text: str) -> float | None:
+    """Returns the number under ``score``, or None without a number.
+
+    In a reply that is not a JSON object, it is the first number from 0 to 1.
+    """
+    reply = strict_json(text)
+    if isinstance(reply, dict):
+        try:
+            return Number(SCORE, -_LARGEST, _LARGEST, whole=False).read(
+                reply.get(SCORE)
+            )
+        except ReplyError:
+            return None
+    number = re.search(r"(?<!\d)(?:1(?:\.0+)?|0?\.\d+)(?!\d)", text)
+    return float(number[0]) if number else None
 
 
 def _without_reasons(form: ReplyForm) -> str:

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     )
     from mmeval.media.parts import (
         PART_KINDS,
+        TEXT_ITEM,
         Interleaved,
         Part,
         PartKind,
         media_part,
+        text_item,
         text_part,
     )
     from mmeval.media.placeholders import (
@@ -37,6 +39,7 @@ __all__ = [
     "MEDIA_KINDS",
     "PART_KINDS",
     "SNIFF_BYTES",
+    "TEXT_ITEM",
     "UNKNOWN_MIME",
     "Interleaved",
     "Media",
@@ -57,6 +60,7 @@ __all__ = [
     "render",
     "sniff_mime",
     "suffix_for",
+    "text_item",
     "text_part",
     "wav",
 ]

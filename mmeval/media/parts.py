@@ -26,6 +26,8 @@ PartKind = Literal[
 """The kind of a part: text, code, hidden reasoning, or a kind of media."""
 PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
 """All kinds of parts."""
+TEXT_ITEM = "item"
+"""The label of a text that is an item of its own in a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,14 @@ class Part:
 def text_part(text: str) -> Part:
     """Returns a text as a part."""
     return Part("text", text=text, raw=text)
+
+
+def text_item(text: str) -> Part:
+    """Returns a text that a request sends as an item of its own.
+
+    Other texts that follow each other are sent as one item.
+    """
+    return Part("text", text=text, raw=text, label=TEXT_ITEM)
 
 
 def media_part(media: Media, kind: PartKind | None = None) -> Part:

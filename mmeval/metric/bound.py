@@ -17,7 +17,7 @@ from mmeval.metric.model import bound_model, missing_files, named_in
 from mmeval.metric.model_files import file_mark
 from mmeval.metric.result import MetricScores
 from mmeval.metric.signature import PIECES_SWITCH
-from mmeval.program.prompt_file import PromptTexts, bound_prompts
+from mmeval.program.prompt_file import CALL, PromptTexts, bound_prompts
 from mmeval.program.role_variants import BY_KIND, has_role, with_variants
 from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
@@ -109,14 +109,18 @@ class BoundMetric:
     def definition(self) -> dict[str, Any]:
         """The switches, reduced to what the scores depend on.
 
-        A prompt is represented by its text, a model by its files, and any other file by
-        its content. The value is empty for a model that is not needed. Names and paths
-        are not included.
+        A prompt is represented by its text and its released call, a model by its files,
+        and any other file by its content. The value is empty for a model that is not
+        needed. Names and paths are not included.
         """
         models = {}
         for switch, model in self.models.items():
             models[switch] = model["fingerprint"] if self._needs(switch) else ""
-        prompts = {switch: prompt["sha256"] for switch, prompt in self.prompts.items()}
+        prompts = {}
+        for switch, prompt in self.prompts.items():
+            prompts[switch] = prompt["sha256"]
+            if CALL in prompt:
+                prompts[switch] = digest([prompt["sha256"], prompt[CALL]])
         return {**self.switches, **prompts, **models, **self.files}
 
     @cached_property

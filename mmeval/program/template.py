@@ -24,7 +24,7 @@ from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 
 from mmeval.errors import SampleError, did_you_mean
 from mmeval.media.decode.template import BoundedTemplate, mapping_fault
-from mmeval.media.parts import Interleaved, Part, text_part
+from mmeval.media.parts import TEXT_ITEM, Interleaved, Part, text_part
 from mmeval.program.prompt import PromptError, with_system
 from mmeval.records.sample import Message, Sample
 
@@ -264,10 +264,13 @@ def _as_text(
 
 
 def _marked(content: Interleaved, placed: list[Part]) -> str:
-    """Replaces parts that are not text by marks, and adds these parts to ``placed``."""
+    """Replaces parts that are not text by marks, and adds these parts to ``placed``.
+
+    A text that is an item of its own is replaced too.
+    """
     words: list[str] = []
     for part in content.parts:
-        if part.kind == "text":
+        if part.kind == "text" and part.label != TEXT_ITEM:
             words.append(part.text or "")
         else:
             words.append(f"[{_NONCE}.{len(placed)}]")

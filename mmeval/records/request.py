@@ -80,7 +80,12 @@ class GenerationParams:
         for name, value in other.to_json().items():
             if name != "options":
                 changed[name] = value
-        return replace(self, **changed, options={**self.options, **other.options})
+        return replace(
+            self,
+            **changed,
+            options={**self.options, **other.options},
+            left_out=self.left_out | other.left_out,
+        )
 
     def options_of(self, kind: PartKind) -> dict[str, Any]:
         """Returns the options of one modality, without the prefix of their names."""

@@ -104,7 +104,7 @@ class ChatEndpoint:
         messages = encode_messages(
             request.messages,
             settings.capabilities.inputs,
-            settings.image_detail,
+            parameters.image_detail(request.params, settings),
             settings.formats,
         )
         return HttpRequest(PATH, b'%b%b"messages": %b}' % (opening, seed, messages))
@@ -125,8 +125,9 @@ class ChatEndpoint:
             "model": settings.model,
             **parameters.sampling(request.params, settings),
         }
-        if settings.response_format:
-            fields["response_format"] = {"type": settings.response_format}
+        response_format = parameters.response_format(request.params, settings)
+        if response_format:
+            fields["response_format"] = {"type": response_format}
         elif request.reply_schema is not None:
             fields |= parameters.reply_format(request.reply_schema)
         if settings.stream:

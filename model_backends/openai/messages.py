@@ -11,7 +11,14 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from mmeval.media import Interleaved, Part, PartKind, suffix_for, text_part
+from mmeval.media import (
+    TEXT_ITEM,
+    Interleaved,
+    Part,
+    PartKind,
+    suffix_for,
+    text_part,
+)
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.formats import Formats
 from mmeval.model_backends.wire.media import base64_of, data_uri, sendable, words_of
@@ -119,13 +126,17 @@ class ItemEncoder:
         """Yields the bytes of each item, in several chunks."""
         text = ""
         for part in parts:
-            if part.media is None:
+            is_item = part.media is not None or part.label == TEXT_ITEM
+            if not is_item:
                 text += words(part)
                 continue
             if text:
                 yield [self.text(text)]
             text = ""
-            yield self._medium(part)
+            if part.media is None:
+                yield [self.text(words(part))]
+            else:
+                yield self._medium(part)
         if text:
             yield [self.text(text)]
 
@@ -182,7 +193,8 @@ class ItemEncoder:
 
 def _user_row(encoder: ItemEncoder, parts: Sequence[Part]) -> Sequence[bytes]:
     """Returns the bytes of a user message, in several chunks."""
-    if all(part.media is None for part in parts):
+    is_text = all(part.media is None and part.label != TEXT_ITEM for part in parts)
+    if is_text:
         return [_text_row("user", "".join(map(words, parts)))]
     content = joined(encoder.items(parts))
     return [b'{"role": "user", "content": [', *content, b"]}"]

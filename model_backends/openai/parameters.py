@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, get_args
 
-from mmeval.model_backends.openai.settings import OpenAISettings
+from mmeval.model_backends.openai.settings import (
+    ImageDetail,
+    OpenAISettings,
+    ResponseFormat,
+)
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import GenerationParams, ReplySchema
 
@@ -53,6 +57,41 @@ def reply_format(reply_schema: ReplySchema) -> dict[str, Any]:
         named = {"name": "reply", "strict": True, "schema": schema}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
     return {reply_schema.form: schema}
+
+
+def image_detail(
+    params: GenerationParams, settings: OpenAISettings
+) -> ImageDetail | None:
+    """Returns the resolution at which a chat model reads pictures.
+
+    The backend's argument overrides the option. Raises CallError for an unknown value.
+    """
+    if settings.image_detail is not None:
+        return settings.image_detail
+    detail: ImageDetail | None = params.options.get("image.detail")
+    _check_option("image.detail", detail, get_args(ImageDetail))
+    return detail
+
+
+def response_format(
+    params: GenerationParams, settings: OpenAISettings
+) -> ResponseFormat | None:
+    """Returns the format of a chat model's replies, or None if it is not set.
+
+    The backend's argument overrides the option. Raises CallError for an unknown value.
+    """
+    if settings.response_format is not None:
+        return settings.response_format
+    name: ResponseFormat | None = params.options.get("text.response_format")
+    _check_option("text.response_format", name, get_args(ResponseFormat))
+    return name
+
+
+def _check_option(name: str, value: object, known: Collection[str]) -> None:
+    if value is not None and value not in known:
+        raise CallError(
+            "bad_request", f"{name}={value!r} must be one of {', '.join(known)}"
+        )
 
 
 def voice(params: GenerationParams) -> str:

@@ -48,11 +48,14 @@ INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
 ``video`` is an extension of vLLM and similar servers.
 """
 
+CHAT_OPTIONS = ("image.detail", "text.response_format")
+"""The options that have a field in chats only."""
 OPTIONS = (
     "image.size",
     "image.quality",
     "image.background",
     "image.output_format",
+    *CHAT_OPTIONS,
     "audio.voice",
     "audio.format",
     "video.size",

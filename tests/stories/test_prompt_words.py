@@ -22,8 +22,7 @@ from tests.support.cli import QUIET, Ended, mmeval, results
 
 OWN_TEMPLATE = """\
   - prompt: t
-    system: trees.judge
-    user: '{{ input }}'
+    frame: [{system: [trees.judge]}, {user: [input]}]
     assembled: mmeval
 """
 

@@ -18,6 +18,7 @@ from mmeval.backend import TO_DESCRIBE
 from mmeval.media import Interleaved, Part, PartKind, media_part
 from mmeval.metrics.judged.captions import released
 from mmeval.metrics.judged.captions.captioned import CaptionedContent, MediumCaption
+from mmeval.metrics.judged.material import Material
 from mmeval.program import (
     Call,
     JudgePrompt,
@@ -30,7 +31,9 @@ from mmeval.program import (
 )
 from mmeval.records import HOPELESS, Cause, Response
 
-CaptionPrompt = Annotated[PromptValue, JudgePrompt("kind", "medium", form=False)]
+CaptionPrompt = Annotated[
+    PromptValue, JudgePrompt("kind", "medium", *released.VALUES, form=False)
+]
 """A switch that selects the caption prompt for one kind of medium. The prompt may use
 ``kind``, and ``medium`` for the position of the medium. By default the medium precedes
 the words."""
@@ -58,6 +61,7 @@ def caption_contents(
     *,
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
+    subject: str = "",
 ) -> Program[list[CaptionedContent]]:
     """Captions contents and returns them, the answers before ``data``.
 
@@ -67,7 +71,7 @@ def caption_contents(
     contents is captioned once. A note replaces a placeholder without a medium, and also
     a damaged file. ``prompts`` maps each kind to the metric's switch with the prompt.
     Raises PromptError for a prompt that was not bound, or that cannot be rendered with
-    a medium.
+    a medium. ``subject`` is the domain of the sample, for a released prompt.
 
     ``data`` are contents of the data set, such as a reference. The answer is not at
     fault if these contents are damaged. A placeholder without a medium is therefore
@@ -75,19 +79,24 @@ def caption_contents(
     that cannot be decoded is lost.
     """
     contents: list[tuple[Interleaved, list[Part], list[Part | None]]] = []
-    media: dict[tuple[PartKind, str], Part] = {}
+    media: dict[tuple[PartKind, str], released.Captioned] = {}
     for content in (*answers, *data):
         parts = _labelled(content)
         to_caption = _to_caption(content, parts, form)
         contents.append((content, parts, to_caption))
         for part in filter(None, to_caption):
-            media[_identity(part)] = part
+            seen = released.Captioned(part, subject, official=form == RELEASED)
+            if form == RELEASED:
+                seen = replace(seen, answer=content.text)
+            media[_identity(part)] = seen
 
-    replies: Sequence[Reply] = []
+    reply_of: dict[tuple[PartKind, str], Reply] = {}
     if media:
-        calls = [_call(captioner, part, prompts) for part in media.values()]
+        calls = [_call(captioner, item, prompts) for item in media.values()]
         replies = yield from ask_all(calls)
-    reply_of = dict(zip(media, replies, strict=True))
+        reply_of = dict(zip(media, replies, strict=True))
+    if form == RELEASED:
+        reply_of |= yield from _summaries(captioner, reply_of, prompts)
 
     results: list[CaptionedContent] = []
     for content, parts, to_caption in contents:
@@ -180,13 +189,14 @@ def _to_caption(
 
 def _call(
     captioner: Role,
-    part: Part,
+    captioned: released.Captioned,
     prompts: Mapping[PartKind, PromptValue],
 ) -> Call:
     """Returns the request for a caption.
 
     The request contains only the prompt and the medium, so that equal media share it.
     """
+    part = captioned.part
     kind = _kind(part)
     assert part.media is not None  # checked by the caller
     sent_as = kind
@@ -194,14 +204,47 @@ def _call(
         # Pictures of a document, and textures of a model, are pictures.
         sent_as = "image"
     shown = Interleaved((media_part(part.media, sent_as),))
-    messages = PromptFile.of(prompts[kind]).messages({"kind": kind, "medium": shown})
-    if not any(message.content.media() for message in messages):
+    prompt = PromptFile.of(prompts[kind])
+    values: Material = {"kind": kind, "medium": shown}
+    if prompt.released:
+        values |= captioned.values
+    messages = prompt.messages(values)
+    has_medium = any(message.content.media() for message in messages)
+    is_unseen = bool(prompt.released) and captioned.is_unseen
+    if not has_medium and not is_unseen:
         # The prompt has no position for the medium, so the medium precedes the words.
         *before, last = messages
         content = Interleaved((*shown.parts, *last.content.parts))
         messages = (*before, replace(last, content=content))
-    call = captioner.variant(kind).send(messages, accept=_fault, convert=TO_DESCRIBE)
+    role = captioner.variant(kind)
+    params = prompt.params.overlaid(role.params)
+    call = role.send(messages, params=params, accept=_fault, convert=TO_DESCRIBE)
     return replace(call, example=_EXAMPLE)
+
+
+def _summaries(
+    captioner: Role,
+    reply_of: Mapping[tuple[PartKind, str], Reply],
+    prompts: Mapping[PartKind, PromptValue],
+) -> Program[dict[tuple[PartKind, str], Reply]]:
+    """Asks for one sentence about each caption that the released script shortens.
+
+    Official oddity: if this call fails, the script uses the whole caption.
+    """
+    calls: dict[tuple[PartKind, str], Call] = {}
+    for identity, reply in reply_of.items():
+        kind, _ = identity
+        prompt = released.summary_prompt(PromptFile.of(prompts[kind]))
+        if prompt is not None and reply.ok:
+            caption = released.to_summarise(kind, reply.text)
+            messages = prompt.messages({"caption": caption})
+            call = captioner.send(messages, accept=_fault)
+            calls[identity] = replace(call, example=_EXAMPLE)
+    if not calls:
+        return {}
+    summaries = yield from ask_all(list(calls.values()))
+    replies = dict(zip(calls, summaries, strict=True))
+    return {identity: reply for identity, reply in replies.items() if reply.ok}
 
 
 def _fault(response: Response) -> str:

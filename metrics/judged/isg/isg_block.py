@@ -18,6 +18,7 @@ from mmeval.metrics.judged.isg.replies import (
     VERDICT,
     scale,
     score_form,
+    yes_form,
 )
 from mmeval.metrics.judged.isg.rows import block_questions, structure_fault, unscorable
 from mmeval.metrics.judged.material import as_the_reference
@@ -57,7 +58,9 @@ def isg_block(
     released script, where a value that is not a number makes the score of the whole
     sample 1. The answer is unscored, with bounds, if a question has no verdict. ``lost:
     wrong`` leaves a question out if there were replies but none was usable.
-    ``analyze_first`` requests the reason before the number. Evidence: the numbers of
+    ``analyze_first`` requests the reason before the number. In the released words,
+    ``reading: official`` also asks each question for yes or no, which the score does
+    not use (``yes_no`` in the evidence). Evidence: the numbers of
     the questions that were ``asked``, the ``verdicts`` by number, and why the other
     questions were not asked.
 
@@ -72,8 +75,15 @@ def isg_block(
     if not block_questions(trial.sample):
         return Score.inapplicable("the row has no questions about blocks")
     prompts = PairPrompts(images_prompt, texts_prompt, text_image_prompt)
+    yes_no = None
+    if reading == "official":
+        yes_no = yes_form(reading, analyze_first=analyze_first)
     verdicts = yield from ask_pairs(
-        trial, judge, score_form(reading, analyze_first=analyze_first), prompts
+        trial,
+        judge,
+        score_form(reading, analyze_first=analyze_first),
+        prompts,
+        yes_no=yes_no,
     )
     evidence = verdicts.evidence(lost)
     if reading == "official" and any(map(is_unfit, verdicts.by_number.values())):

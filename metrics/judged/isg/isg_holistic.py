@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from mmeval.media import Interleaved, Part, text_part
+from mmeval.media import Interleaved, Part, text_item, text_part
 from mmeval.metric import metric
 from mmeval.metric.judge import UNREAD, Question, ask_verdicts
 from mmeval.metrics.judged.isg.pairs import verdict_evidence
@@ -25,10 +25,10 @@ from mmeval.metrics.judged.isg.rows import (
 )
 from mmeval.metrics.judged.material import Material, as_the_reference, question_content
 from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
-from mmeval.program import JudgePrompt, Program, PromptValue, Role
+from mmeval.program import JudgePrompt, Program, PromptFile, PromptValue, Role
 from mmeval.records import Score, Trial
 
-Prompt = Annotated[PromptValue, JudgePrompt("query", "answer", "golden")]
+Prompt = Annotated[PromptValue, JudgePrompt("query", "answer", "golden", form=False)]
 
 
 @metric(
@@ -74,13 +74,15 @@ def isg_holistic(
         fault = structure_fault(trial, reading)
     if fault:
         return Score(LOWEST, evidence={"asked": [], "reason": fault})
+    # The released script sends each block as an item of its own.
+    shown = _in_items if PromptFile.of(prompt).released else _in_lines
     values: Material = {
-        "query": _in_lines(question_content(trial.sample)),
-        "answer": _in_lines(trial.output or Interleaved()),
+        "query": shown(question_content(trial.sample)),
+        "answer": shown(trial.output or Interleaved()),
         "golden": "",
     }
     if with_golden:
-        values["golden"] = _in_lines(trial.sample.references[0])
+        values["golden"] = shown(trial.sample.references[0])
     form = whole_form(reading, analyze_first=analyze_first)
     (verdict,) = yield from ask_verdicts([Question(judge, form, prompt, values)])
     evidence = {"asked": [0], **verdict_evidence(verdict)}
@@ -98,6 +100,17 @@ def isg_holistic(
     if value is None:
         value = LOWEST
     return Score(value, evidence=evidence)
+
+
+def _in_items(content: Interleaved) -> Interleaved:
+    """Returns each block as an item of a request, without files that are no picture."""
+    parts: list[Part] = []
+    for part in blocks_of(content):
+        if part.kind == "text":
+            parts.append(text_item(part.text or ""))
+        elif part.kind != "image" or is_shown(part):
+            parts.append(replace(part, raw=""))
+    return Interleaved(tuple(parts))
 
 
 def _in_lines(content: Interleaved) -> Interleaved:

@@ -28,7 +28,7 @@ from mmeval.metrics.judged.reading import Lost, Reading, is_unread
 from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
 
-Prompt = Annotated[PromptValue, JudgePrompt("picture", "question")]
+Prompt = Annotated[PromptValue, JudgePrompt("picture", "question", form=False)]
 
 
 @metric(

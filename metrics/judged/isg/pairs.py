@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from mmeval.media import Interleaved, Part
@@ -13,15 +14,18 @@ from mmeval.metrics.judged.isg.rows import (
     is_shown,
     tokens_of,
 )
-from mmeval.metrics.judged.reading import Lost, is_unknown, is_unread
-from mmeval.program import JudgePrompt, Program, PromptValue, Role, Value
+from mmeval.metrics.judged.material import Material
+from mmeval.metrics.judged.reading import Lost, ReadForm, is_unknown, is_unread
+from mmeval.program import JudgePrompt, Program, PromptFile, PromptValue, Role, Value
 from mmeval.records import Trial
 
+SCORED = "scored"
+"""The value of a prompt that is set if the reply is a score, not yes or no."""
 LikePrompt = Annotated[
-    PromptValue, JudgePrompt("first", "second", "question", "scored")
+    PromptValue, JudgePrompt("first", "second", "question", SCORED, form=False)
 ]
 TextImagePrompt = Annotated[
-    PromptValue, JudgePrompt("text", "picture", "question", "scored")
+    PromptValue, JudgePrompt("text", "picture", "question", SCORED, form=False)
 ]
 
 
@@ -34,10 +38,15 @@ class PairPrompts(NamedTuple):
 
 
 class PairVerdicts(NamedTuple):
-    """The verdicts by question number, and why the other questions were skipped."""
+    """The verdicts by question number, and why the other questions were skipped.
+
+    ``yes_no`` are the verdicts on the same questions with a reply of yes or no, which
+    the score does not use.
+    """
 
     by_number: Mapping[int, Verdict]
     skipped: Mapping[int, str]
+    yes_no: Mapping[int, Verdict]
 
     def unknown(self, lost: Lost) -> list[Verdict]:
         """Returns the verdicts that are missing and do not count as wrong."""
@@ -53,6 +62,11 @@ class PairVerdicts(NamedTuple):
         for number, verdict in self.by_number.items():
             verdicts[str(number)] = verdict_evidence(verdict)
         evidence: dict[str, Any] = {"asked": list(self.by_number), "verdicts": verdicts}
+        if self.yes_no:
+            evidence["yes_no"] = {
+                str(number): verdict_evidence(verdict)
+                for number, verdict in self.yes_no.items()
+            }
         if self.skipped:
             skipped = {str(number): reason for number, reason in self.skipped.items()}
             evidence["not_asked"] = skipped
@@ -77,19 +91,54 @@ def verdict_evidence(verdict: Verdict) -> dict[str, Any]:
 
 
 def ask_pairs(
-    trial: Trial, judge: Role, form: ReplyForm, prompts: PairPrompts
+    trial: Trial,
+    judge: Role,
+    form: ReadForm,
+    prompts: PairPrompts,
+    *,
+    yes_no: ReplyForm | None = None,
 ) -> Program[PairVerdicts]:
-    """Asks all questions whose two blocks exist, all at the same time."""
+    """Asks all questions whose two blocks exist, all at the same time.
+
+    With ``yes_no``, a released prompt is then also asked for yes or no about the same
+    blocks.
+    """
     blocks = tokens_of(trial)
-    questions: dict[int, Question] = {}
+    scored: dict[int, Question] = {}
+    answered: dict[int, Question] = {}
     skipped: dict[int, str] = {}
     for row in block_questions(trial.sample):
         if fault := _fault(row, blocks):
             skipped[row.number] = fault
-        else:
-            questions[row.number] = _question(row, blocks, judge, form, prompts)
-    verdicts = yield from ask_verdicts(list(questions.values()))
-    return PairVerdicts(dict(zip(questions, verdicts, strict=True)), skipped)
+            continue
+        question = _question(row, blocks, judge, form, prompts)
+        scored[row.number] = question
+        if yes_no is not None and _is_released(question):
+            answered[row.number] = _asked_again(question, row, blocks, yes_no)
+    verdicts = yield from ask_verdicts(_in_turn(scored, answered))
+    by_number: dict[int, Verdict] = {}
+    yes_no_by_number: dict[int, Verdict] = {}
+    for number in scored:
+        by_number[number] = verdicts.pop(0)
+        if number in answered:
+            yes_no_by_number[number] = verdicts.pop(0)
+    return PairVerdicts(by_number, skipped, yes_no_by_number)
+
+
+def _in_turn(
+    scored: Mapping[int, Question], answered: Mapping[int, Question]
+) -> list[Question]:
+    """Returns the questions in the order of the released script."""
+    questions: list[Question] = []
+    for number, question in scored.items():
+        questions.append(question)
+        if number in answered:
+            questions.append(answered[number])
+    return questions
+
+
+def _is_released(question: Question) -> bool:
+    return bool(PromptFile.of(question.prompt).released)
 
 
 def _fault(question: BlockQuestion, blocks: Mapping[str, Part]) -> str:
@@ -112,34 +161,74 @@ def _question(
     row: BlockQuestion,
     blocks: Mapping[str, Part],
     judge: Role,
-    form: ReplyForm,
+    form: ReadForm,
     prompts: PairPrompts,
 ) -> Question:
     first, second = blocks[row.subject], blocks[row.object]
-    contents: list[Value] = []
+    values: Material
+    if first.kind == second.kind:
+        prompt = prompts.texts if first.kind == "text" else prompts.images
+        values = {"first": _shown(first), "second": _shown(second)}
+    else:
+        prompt = prompts.text_image
+        text, picture = first, second
+        if first.kind == "image":
+            text, picture = second, first
+        values = {"text": _shown(text), "picture": _shown(picture)}
+    question = Question(judge, form, prompt, values)
+    words = _named(row, blocks)
+    if form.reading == "official" and _is_released(question):
+        words = _named_as_released(row, blocks)
+    return replace(question, values={**values, "question": words, SCORED: "yes"})
+
+
+def _asked_again(
+    question: Question,
+    row: BlockQuestion,
+    blocks: Mapping[str, Part],
+    form: ReplyForm,
+) -> Question:
+    """Returns the same question with a reply of yes or no.
+
+    Official oddity: the script changes the words of the question a second time.
+    """
+    asked = row._replace(words=str(question.values["question"]))
+    words = _named_as_released(asked, blocks)
+    values = {**question.values, "question": words, SCORED: ""}
+    return replace(question, form=form, values=values)
+
+
+def _shown(part: Part) -> Value:
+    if part.kind == "text":
+        return part.text or ""
+    return Interleaved((part,))
+
+
+def _named(row: BlockQuestion, blocks: Mapping[str, Part]) -> str:
+    """Returns the question, in which texts have the names of the prompt."""
+    first, second = blocks[row.subject], blocks[row.object]
+    if first.kind == second.kind == "text":
+        words = row.words.replace(row.subject, "`Text 1`")
+        return words.replace(row.object, "`Text 2`")
+    words = row.words
+    for token, part in ((row.subject, first), (row.object, second)):
+        if part.kind == "text":
+            words = words.replace(token, "`Text`")
+    return words
+
+
+def _named_as_released(row: BlockQuestion, blocks: Mapping[str, Part]) -> str:
+    """Returns the question as the released script changes it.
+
+    Official oddity: beside a picture, the script looks for the words of the text and
+    not for its token, so the token remains.
+    """
+    first, second = blocks[row.subject], blocks[row.object]
+    if first.kind == second.kind == "text":
+        words = row.words.replace(row.subject, " `Text 1` ")
+        return words.replace(row.object, " `Text 2` ")
+    words = row.words
     for part in (first, second):
         if part.kind == "text":
-            contents.append(part.text or "")
-        else:
-            contents.append(Interleaved((part,)))
-    words = row.words
-    if first.kind != second.kind:
-        if first.kind == "image":
-            picture, text = contents
-            words = words.replace(row.object, "`Text`")
-        else:
-            text, picture = contents
-            words = words.replace(row.subject, "`Text`")
-        prompt = prompts.text_image
-        values = {"text": text, "picture": picture}
-    else:
-        prompt = prompts.images
-        if first.kind == "text":
-            prompt = prompts.texts
-            # The prompt calls the two texts by these names.
-            names = {row.subject: "`Text 1`", row.object: "`Text 2`"}
-            for token, name in names.items():
-                words = words.replace(token, name)
-        values = {"first": contents[0], "second": contents[1]}
-    values |= {"question": words, "scored": "yes"}
-    return Question(judge, form, prompt, values)
+            words = words.replace(part.text or "", " `Text` ")
+    return words

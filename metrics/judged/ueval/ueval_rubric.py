@@ -28,18 +28,26 @@ from mmeval.metrics.judged.ueval.rows import (
     kind_of,
     row_fault,
 )
-from mmeval.program import JudgePrompt, Program, PromptValue, Role
+from mmeval.program import JudgePrompt, Program, PromptFile, PromptValue, Role
 from mmeval.records import Sample, Score, Trial
 
 OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
 """How the criteria of a side are judged if the answer contains nothing for that side:
 they are not met without a judge call, or the judge is asked."""
-TextPrompt = Annotated[PromptValue, JudgePrompt("question", "answer", "criterion")]
-OpenPrompt = Annotated[
-    PromptValue, JudgePrompt("question", "answer", "criterion", "pictures")
+CACHED = "cached"
+"""The value of a released prompt that is set if the released script caches the part of
+the call before the criterion. The script then also sends a system text."""
+TextPrompt = Annotated[
+    PromptValue, JudgePrompt("question", "answer", "criterion", CACHED, form=False)
 ]
-ClosedPrompt = Annotated[PromptValue, JudgePrompt("question", "criterion", "pictures")]
+OpenPrompt = Annotated[
+    PromptValue,
+    JudgePrompt("question", "answer", "criterion", "pictures", CACHED, form=False),
+]
+ClosedPrompt = Annotated[
+    PromptValue, JudgePrompt("question", "criterion", "pictures", CACHED, form=False)
+]
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -165,8 +173,13 @@ def _sides(
     image_values: Material = {**text_values, "pictures": Interleaved(tuple(pictures))}
     if kind == "closed":
         del image_values["answer"]
+    text_criteria = criteria_of(labels, TEXT_CRITERIA)
+    if PromptFile.of(prompts["text"]).released:
+        text_values[CACHED] = "yes" if len(text_criteria) > 1 else ""
+    if PromptFile.of(prompts[kind]).released:
+        image_values[CACHED] = "yes" if pictures else ""
     text = AnswerSide(
-        criteria=criteria_of(labels, TEXT_CRITERIA),
+        criteria=text_criteria,
         prompt=prompts["text"],
         values=text_values,
         empty=not words.strip(),

@@ -68,9 +68,13 @@ class Question:
         values.
         """
         values = {**self.values, "form": self.form.asked}
-        messages = PromptFile.of(self.prompt).messages(values)
-        call = self.role.send(messages, accept=self.form.fault)
-        return replace(call, example=self.form.example, schema=self.form.schema)
+        prompt = PromptFile.of(self.prompt)
+        messages = prompt.messages(values)
+        params = prompt.params.overlaid(self.role.params)
+        call = self.role.send(messages, params=params, accept=self.form.fault)
+        # a released prompt describes its own form of reply
+        schema = None if prompt.released else self.form.schema
+        return replace(call, example=self.form.example, schema=schema)
 
 
 @dataclass(frozen=True)

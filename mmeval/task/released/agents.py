@@ -26,7 +26,7 @@ def agent_prompts(agent: Agent, words: str) -> dict[str, PromptFile]:
     prompts: dict[str, PromptFile] = {}
     if words == RELEASED:
         for path in catalogue_beside(agent.folder):
-            prompts |= released_prompts(path, agent.name, names)
+            prompts |= released_prompts(path, agent.name, names=names)
     elif words not in OWN:
         prompts |= prompt_folder(words)
     return {name: prompt for name, prompt in prompts.items() if name in names}

@@ -33,11 +33,12 @@ released words.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import (
@@ -55,15 +56,16 @@ from mmeval.task.file import SchemaPath, TaskFile, problem_of
 from mmeval.task.released.recipe import Recipe, RecipeError
 
 FILE = "released.yaml"
-TEXT = "{{ text }}"
-"""The place of the released texts in the user message of a template."""
 GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 FieldName = Annotated[str, Field(pattern=r"^[a-z_]+$")]
 FieldNames = Annotated[tuple[FieldName, ...], Field(min_length=1)]
-PromptId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$")]
+PromptId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)+$")]
+_VALUE = re.compile(r"[a-z_]+")
+_TEXT = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)+")
+_QUOTE = '"'
 
 
 class _Keys(BaseModel):
@@ -118,44 +120,161 @@ class FigureKeys(_Keys):
     replaces: tuple[str, ...] = ()
 
 
+class MessageKeys(_Keys):
+    """A message of a prompt: its role with its pieces in their order.
+
+    A piece is the id of a text, the name of a value such as a picture, words in double
+    quotes, or white space. The message is only sent if the value ``when`` is set and
+    ``unless`` is not.
+    """
+
+    system: tuple[str, ...] = ()
+    user: tuple[str, ...] = ()
+    when: FieldName | None = None
+    unless: FieldName | None = None
+
+    @property
+    def role(self) -> Literal["system", "user"]:
+        return "system" if self.system else "user"
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        return self.system or self.user
+
+
+class TextChoiceKeys(_Keys):
+    """A text that depends on whether a value of our prompt is set."""
+
+    value: FieldName
+    set: PromptId
+    unset: PromptId
+
+
+class CallKeys(_Keys):
+    """How the released script calls the model. A key that is not set is not sent.
+
+    The parameters are defaults: those of a task's ``roles`` and of the command line
+    override them. With ``content: items`` each text of a user message is an item of
+    its own, even if it is the only one. In ``lines``, each item is one line, in which
+    blanks replace line feeds. ``reply: share`` means that the reply's score is a share
+    from 0 to 1. ``then`` is the prompt of the call that follows and reads the reply.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    image_detail: Literal["auto", "low", "high"] | None = None
+    response_format: Literal["json_object"] | None = None
+    content: Literal["items", "lines"] | None = None
+    reply: Literal["share"] | None = None
+    then: str | None = None
+
+
+class UnofficialKeys(_Keys):
+    """The keys of a template without the profile ``official``, if they differ.
+
+    They leave out what is a mistake of the released script.
+    """
+
+    doubled_braces: bool | None = None
+    call: CallKeys | None = None
+
+
 class TemplateKeys(_Keys):
     """How released texts become a prompt of mmeval.
 
-    ``ids`` are the texts in their order, with ``between`` between them. ``fields`` maps
-    each field of the texts to the value of our prompt. A field such as ``{}`` has a
-    value for each occurrence. ``texts`` maps fields to the ids of other texts.
-    ``after`` are the values that follow the text, such as pictures. ``system`` is the
-    text of the system message. ``doubled_braces`` means that the released script sends
-    doubled braces as single ones. ``assembled: mmeval`` means that no released script
-    shows how the texts become a request.
+    ``frame`` lists the messages. In its place, ``ids`` are the texts in their order,
+    with ``between`` between them, ``after`` are the values that follow the texts, such
+    as pictures, and ``system`` is the text of the system message.
 
-    ``user`` is the user message around the texts, as a template of ours. It contains
-    ``{{ text }}`` in the place of the texts. A template without any text asks with the
-    text of the data, for which the authors released no prompt.
+    ``fields`` maps each field of the texts to the value of our prompt. A field such as
+    ``{}`` has a value for each occurrence. ``texts`` maps fields to the ids of other
+    texts, which are inserted as they are. ``doubled_braces`` means that the released
+    script sends doubled braces as single ones. ``assembled: mmeval`` means that no
+    released script shows how the texts become a request. ``call`` is how the script
+    calls the model. ``unofficial`` replaces keys unless the profile is ``official``.
     """
 
     prompt: str
     ids: tuple[PromptId, ...] = ()
     between: str = ""
-    user: str = TEXT
     system: PromptId | None = None
+    frame: tuple[MessageKeys, ...] = ()
     fields: dict[str, FieldNames] = {}
-    texts: dict[str, PromptId] = {}
+    texts: dict[str, PromptId | TextChoiceKeys] = {}
     after: tuple[FieldName, ...] = ()
     doubled_braces: bool = False
     assembled: Literal["authors", "mmeval"] = "authors"
+    call: CallKeys = CallKeys()
+    unofficial: UnofficialKeys = UnofficialKeys()
 
     @model_validator(mode="after")
-    def _has_place(self) -> TemplateKeys:
-        if self.ids and TEXT not in self.user:
-            raise ValueError(f"user must contain {TEXT}")
+    def _has_one_form(self) -> TemplateKeys:
+        if bool(self.ids) == bool(self.frame):
+            raise ValueError("either ids or frame must list the texts")
         return self
+
+    def in_profile(self, profile: str) -> TemplateKeys:
+        """Returns the keys in a profile."""
+        if profile == "official":
+            return self
+        changed: dict[str, Any] = {}
+        if self.unofficial.doubled_braces is not None:
+            changed["doubled_braces"] = self.unofficial.doubled_braces
+        if self.unofficial.call is not None:
+            changed["call"] = self.unofficial.call
+        return self.model_copy(update=changed)
+
+    @property
+    def messages(self) -> tuple[MessageKeys, ...]:
+        """The messages: ``frame``, or those that the other keys describe."""
+        if self.frame:
+            return self.frame
+        pieces: list[str] = []
+        for prompt_id in self.ids:
+            if pieces and self.between:
+                pieces.append(self.between)
+            pieces.append(prompt_id)
+        question = MessageKeys(user=(*pieces, *self.after))
+        if self.system is None:
+            return (question,)
+        return (MessageKeys(system=(self.system,)), question)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The names of the values that the prompt uses, apart from conditions."""
+        names = [name for names in self.fields.values() for name in names]
+        for message in self.messages:
+            names += [piece for piece in message.pieces if is_value(piece)]
+        return tuple(dict.fromkeys(names))
 
     @property
     def all_ids(self) -> tuple[str, ...]:
         """The ids of all texts in the prompt, the system text first."""
-        system = () if self.system is None else (self.system,)
-        return (*system, *self.ids, *self.texts.values())
+        ids: list[str] = []
+        for message in self.messages:
+            ids += [piece for piece in message.pieces if is_text(piece)]
+        for text in self.texts.values():
+            if isinstance(text, str):
+                ids.append(text)
+            else:
+                ids += [text.set, text.unset]
+        return tuple(dict.fromkeys(ids))
+
+
+def is_value(piece: str) -> bool:
+    """Returns True if a piece of a message is the name of a value."""
+    return _VALUE.fullmatch(piece) is not None
+
+
+def is_text(piece: str) -> bool:
+    """Returns True if a piece of a message is the id of a text."""
+    return _TEXT.fullmatch(piece) is not None
+
+
+def written_words(piece: str) -> str:
+    """Returns the words of a piece that is neither: quoted words, or white space."""
+    return piece[1:-1] if piece.startswith(_QUOTE) else piece
 
 
 class CatalogueKeys(_Keys):
@@ -266,6 +385,13 @@ def _problems(keys: CatalogueKeys) -> Iterator[Problem]:
         for name in template.all_ids:
             if name not in ids:
                 yield ("templates", position, "ids"), f"no file has the id {name}"
+    earlier: set[str] = set()
+    for position, template in enumerate(keys.templates):
+        following = template.call.then
+        if following is not None and following not in earlier:
+            place = ("templates", position, "call", "then")
+            yield place, f"{following!r} is not an earlier prompt of the list"
+        earlier.add(template.prompt)
     ids.update(figure.id for figure in keys.figures)
     for name, count in ids.items():
         if count > 1:

@@ -30,8 +30,9 @@ def chosen_prompts(file: TaskFile, overrides: TaskOverrides) -> dict[str, Prompt
     """
     prompts: dict[str, PromptFile] = {}
     if overrides.prompts == RELEASED:
+        profile = overrides.profile or file.keys.profile
         for path in catalogue_files([file]):
-            prompts |= released_prompts(path, file.name)
+            prompts |= released_prompts(path, file.name, profile)
     elif overrides.prompts not in OWN:
         prompts = prompt_folder(overrides.prompts)
     if overrides.judge_prompts is not None:
@@ -60,7 +61,7 @@ def without_released_texts(record: Any) -> Any:
 
 
 def released_prompts(
-    path: Path, of: str, names: frozenset[str] | None = None
+    path: Path, of: str, profile: str = "", names: frozenset[str] | None = None
 ) -> Mapping[str, PromptFile]:
     """Returns the prompts of a catalogue, or those with the given names.
 
@@ -68,7 +69,7 @@ def released_prompts(
     that is not in the cache.
     """
     try:
-        return _prompts_of(path, prompts_folder(), names)
+        return _prompts_of(path, prompts_folder(), profile, names)
     except MissingDataError as error:
         how_to_fix = f"Run 'mmeval prepare {of} --prompts'."
         raise MissingDataError(
@@ -78,7 +79,7 @@ def released_prompts(
 
 @lru_cache(maxsize=32)
 def _prompts_of(
-    path: Path, _cache: Path, names: frozenset[str] | None
+    path: Path, _cache: Path, profile: str, names: frozenset[str] | None
 ) -> Mapping[str, PromptFile]:
     """Returns the prompts of a catalogue, which all metrics of its tasks share.
 
@@ -86,15 +87,20 @@ def _prompts_of(
     """
     catalogue = read_catalogue(path)
     prompts: dict[str, PromptFile] = {}
-    for keys in catalogue.templates:
-        if names is not None and keys.prompt not in names:
+    for template in catalogue.templates:
+        if names is not None and template.prompt not in names:
             continue
-        text = template_of(keys, catalogue)
+        keys = template.in_profile(profile)
+        call = keys.call.model_dump(exclude_none=True)
+        if keys.call.then is not None:
+            # a catalogue lists the prompt of the next call first
+            call["then"] = prompts[keys.call.then].to_json()
         prompts[keys.prompt] = PromptFile(
             keys.prompt,
-            text,
+            template_of(keys, catalogue),
             released=" + ".join(keys.all_ids) or DATA,
             texts=tuple(map(catalogue.origin, keys.all_ids)),
             assembled=keys.assembled,
+            released_call=call,
         )
     return prompts

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 from mmeval.errors import MissingDataError
 from mmeval.task.released.cached import cached_path, content_of, released_text
-from mmeval.task.released.catalogue import TEXT, Catalogue, TemplateKeys
+from mmeval.task.released.catalogue import (
+    Catalogue,
+    MessageKeys,
+    TemplateKeys,
+    TextChoiceKeys,
+    is_text,
+    is_value,
+    written_words,
+)
 from mmeval.task.released.recipe import RecipeError
 
 _HOW_TO_FIX = "Run 'mmeval prepare TASK --prompts'."
@@ -23,16 +31,32 @@ def template_of(keys: TemplateKeys, catalogue: Catalogue) -> str:
     Raises MissingDataError if a text is not in the cache, or differs from the
     catalogue.
     """
-    texts = [_cached_text(prompt_id, catalogue) for prompt_id in keys.ids]
-    text = keys.between.join(texts)
-    rendered = "".join(_pieces(text, keys, catalogue))
-    for name in keys.after:
-        rendered += _value(name)
-    rendered = _with_edges(keys.user).replace(TEXT, rendered)
-    if keys.system is None:
-        return rendered
-    system = _literal(_cached_text(keys.system, catalogue), keys)
-    return f"[system]\n{system}\n[user]\n{rendered}"
+    messages = keys.messages
+    if len(messages) == 1 and messages[0].role == "user":
+        return _message(messages[0], keys, catalogue)
+    sections: list[str] = []
+    for message in messages:
+        content = _message(message, keys, catalogue)
+        sections.append(f"[{message.role}]\n{content}")
+    return "\n".join(sections)
+
+
+def _message(message: MessageKeys, keys: TemplateKeys, catalogue: Catalogue) -> str:
+    """Returns the template of a message, which renders nothing if it is not sent."""
+    content = ""
+    for piece in message.pieces:
+        if is_text(piece):
+            text = _cached_text(piece, catalogue)
+            content += "".join(_pieces(text, keys, catalogue))
+        elif is_value(piece):
+            content += _value(piece)
+        else:
+            content += _quoted_text(written_words(piece))
+    if message.when is not None:
+        content = f"{{% if {message.when} %}}{content}{{% endif %}}"
+    if message.unless is not None:
+        content = f"{{% if not {message.unless} %}}{content}{{% endif %}}"
+    return content
 
 
 def _pieces(text: str, keys: TemplateKeys, catalogue: Catalogue) -> Iterator[str]:
@@ -47,7 +71,7 @@ def _pieces(text: str, keys: TemplateKeys, catalogue: Catalogue) -> Iterator[str
         yield _literal(text[position : match.start()], keys)
         field = match[0]
         if field in keys.texts:
-            yield _literal(_cached_text(keys.texts[field], catalogue), keys)
+            yield _inserted(keys.texts[field], catalogue)
         elif len(names[field]) > 1:
             # each occurrence of a positional field has its own value
             yield _value(names[field].pop(0))
@@ -57,21 +81,31 @@ def _pieces(text: str, keys: TemplateKeys, catalogue: Catalogue) -> Iterator[str
     yield _literal(text[position:], keys)
 
 
+def _inserted(text: str | TextChoiceKeys, catalogue: Catalogue) -> str:
+    """Returns the template of a text that a field of another text names."""
+    if isinstance(text, str):
+        return _quoted_text(_cached_text(text, catalogue))
+    when_set = _quoted_text(_cached_text(text.set, catalogue))
+    otherwise = _quoted_text(_cached_text(text.unset, catalogue))
+    return f"{{% if {text.value} %}}{when_set}{{% else %}}{otherwise}{{% endif %}}"
+
+
 def _value(name: str) -> str:
     return f"{{{{ {name} }}}}"
 
 
 def _literal(text: str, keys: TemplateKeys) -> str:
-    if _HEADING.search(text):
-        raise RecipeError(f"{keys.prompt}: a line of the text would begin a message")
     if keys.doubled_braces:
         text = text.replace("{{", "{").replace("}}", "}")
-    return _with_edges(_SPECIAL.sub(lambda match: _quoted(match[0]), text))
+    return _quoted_text(text)
 
 
-def _with_edges(template: str) -> str:
-    """Returns a template that keeps the empty lines at its edges in a prompt file."""
-    return _EDGE.sub(lambda match: _quoted(match[0]), template)
+def _quoted_text(text: str) -> str:
+    if _HEADING.search(text):
+        raise RecipeError("a line of a released text would begin a message")
+    text = _SPECIAL.sub(lambda match: _quoted(match[0]), text)
+    # a prompt file drops the empty lines at its edges
+    return _EDGE.sub(lambda match: _quoted(match[0]), text)
 
 
 def _quoted(text: str) -> str:

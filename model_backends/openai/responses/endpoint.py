@@ -11,7 +11,7 @@ from mmeval.model_backends.openai.responses.stream import (
     StreamedResponse,
     streamed_reply,
 )
-from mmeval.model_backends.openai.settings import OpenAISettings
+from mmeval.model_backends.openai.settings import CHAT_OPTIONS, OpenAISettings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
@@ -177,6 +177,7 @@ class ResponsesEndpoint:
         warnings = list(reader.warnings)
         params = request.params
         unsent = [name for name in _NO_FIELD if getattr(params, name) not in (None, ())]
+        unsent += [name for name in CHAT_OPTIONS if name in params.options]
         if unsent:
             warnings.append(f"{PATH} has no field for {', '.join(unsent)}; not sent")
         return Response(

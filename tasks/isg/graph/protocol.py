@@ -38,13 +38,16 @@ from mmeval.program import (
     ask_one,
 )
 from mmeval.system import ZeroOrMore
-from mmeval.tasks.isg.graph import stages
+from mmeval.tasks.isg.graph import released, stages
 from mmeval.tasks.isg.graph.examples import examples_for
 from mmeval.tasks.isg.graph.stages import FORMS, Structure
 from mmeval.tasks.isg.subtasks import requirement_of
 
 StagePrompt: TypeAlias = Annotated[
-    PromptValue, JudgePrompt("query", "structure", "triples", "examples", "requirement")
+    PromptValue,
+    JudgePrompt(
+        "query", "structure", "triples", "examples", "requirement", *released.VALUES
+    ),
 ]
 CaptionPrompt: TypeAlias = Annotated[PromptValue, JudgePrompt("picture", form=False)]
 _RELATION = ["<gen_text1>", "<gen_img1>", "describes"]
@@ -77,6 +80,7 @@ class Stages:
     subtask: str
     examples: int
     prompts: Mapping[str, PromptValue]
+    image_pictures: bool
 
     @property
     def needs_picture_stages(self) -> bool:
@@ -92,7 +96,7 @@ class Stages:
     ) -> Call:
         """Returns the call of a stage. ``read`` accepts or rejects the reply."""
         texts = [part.text or "" for part in self.query.values() if part.kind == "text"]
-        shown_examples = []
+        shown_examples: list[dict[str, str]] = []
         for row in examples_for(stage, self.subtask, texts, self.examples):
             triples = row.replies[_TRIPLES[stage]] if stage in _TRIPLES else ""
             shown_examples.append(
@@ -103,7 +107,7 @@ class Stages:
                     "triples": triples,
                 }
             )
-        prompt_values = {
+        prompt_values: dict[str, Any] = {
             "query": "",
             "structure": "",
             "triples": "",
@@ -112,6 +116,12 @@ class Stages:
             "examples": shown_examples,
             "form": FORMS[stage],
         }
+        if PromptFile.of(self.prompts[stage]).released:
+            prompt_values |= released.stage_values(
+                shown_examples,
+                requirement=requirement_of(self.subtask),
+                shows_pictures=self.image_pictures,
+            )
         example_reply = example or json.dumps(_EXAMPLES[stage])
         return replace(
             self._ask(stage, prompt_values), accept=accepts(read), example=example_reply
@@ -220,7 +230,8 @@ def isg_graph(
     with ``image_pictures`` the stages about pictures see them. If a switch is false,
     its stages read captions by the same model instead. ``examples`` is the number of
     rows of the same category in each prompt. Stages 4 and 5 are skipped for subtasks
-    without requirements for the pictures.
+    without requirements for the pictures. The authors did not release how their prompts
+    are filled, so mmeval shows its own examples in them.
     """
     query: list[Part] = []
     for message in ask.messages:
@@ -236,7 +247,7 @@ def isg_graph(
         "image_questions": image_questions_prompt,
         "caption": caption_prompt,
     }
-    row = Stages(ask, blocks, subtask, examples, prompts)
+    row = Stages(ask, blocks, subtask, examples, prompts, image_pictures)
     needs_no_captions = block_pictures and (
         image_pictures or not row.needs_picture_stages
     )

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import UnknownNameError
-from mmeval.media.parts import Interleaved, Part, media_part, text_part
+from mmeval.media.parts import Interleaved, Part, media_part, text_item, text_part
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import (
     JudgePrompt,
@@ -13,6 +13,7 @@ from mmeval.program.prompt_file import (
     find_prompt,
     read_prompt_folder,
 )
+from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message
 from tests.support.toy import picture
 
@@ -47,9 +48,15 @@ def test_headings_part_the_system_message_from_the_users() -> None:
 def test_a_prompt_need_not_write_the_form_where_plain_replies_are_read() -> None:
     plain, usual = JudgePrompt("answer", form=False), JudgePrompt("answer")
     prompt = PromptFile("p", "Is {{ answer }} polite? Say yes or no.")
-    prompt.check(plain.names, form=plain.form)
+    prompt.check(plain.names, form=plain.needs_form({}))
     with pytest.raises(PromptError, match=r"\{\{ form \}\}"):
-        prompt.check(usual.names, form=usual.form)
+        prompt.check(usual.names, form=usual.needs_form({}))
+
+
+def test_a_switch_may_decide_if_a_prompt_needs_the_form() -> None:
+    kind = JudgePrompt("answer", form=lambda switches: switches["rubric"] == "grade")
+    assert kind.needs_form({"rubric": "grade"})
+    assert not kind.needs_form({"rubric": "overall"})
 
 
 def test_media_stand_where_the_template_writes_them() -> None:
@@ -161,3 +168,54 @@ def test_a_prompt_that_cannot_be_rendered_is_named_with_its_file(
     prompt.check(["answer", "form"])
     with pytest.raises(PromptError, match=r"loud\.jinja.*longer than"):
         prompt.messages({"answer": "a", "form": "f"})
+
+
+CONDITIONAL = """\
+[system]
+{% if strict %}Be strict.{% endif %}
+[user]
+{{ question }}
+[user]
+{% if strict %}{{ criterion }}{% endif %}
+"""
+
+
+@pytest.mark.parametrize(
+    ("strict", "contents"),
+    [
+        ("yes", [("system", "Be strict."), ("user", "Polite?"), ("user", "Very.")]),
+        ("", [("user", "Polite?")]),
+    ],
+)
+def test_a_message_that_is_rendered_empty_is_left_out(
+    strict: str, contents: list[tuple[str, str]]
+) -> None:
+    messages = rendered(
+        CONDITIONAL, strict=strict, question="Polite?", criterion="Very."
+    )
+    assert [(message.role, message.content.text) for message in messages] == contents
+
+
+RELEASED = {
+    "name": "p",
+    "text": "One\nof {{ answer }}",
+    "released": "trees.judge",
+    "call": {"temperature": 0, "image_detail": "low", "content": "lines"},
+}
+
+
+def test_the_call_of_a_released_prompt_is_recorded() -> None:
+    prompt = PromptFile.of(RELEASED)
+    assert PromptFile.of(prompt.to_json()) == prompt
+
+
+def test_the_call_of_a_released_prompt_sets_parameters() -> None:
+    params = PromptFile.of(RELEASED).params
+    assert params == GenerationParams(temperature=0, options={"image.detail": "low"})
+
+
+def test_a_released_prompt_in_lines_has_no_line_feeds() -> None:
+    answer = Interleaved((text_item("a\nb"), media_part(picture(1)), text_part("c")))
+    (message,) = PromptFile.of(RELEASED).messages({"answer": answer})
+    texts = [part.text for part in message.content.parts]
+    assert texts == ["One of ", "a b", None, "c"]

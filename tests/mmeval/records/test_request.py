@@ -169,3 +169,9 @@ def test_none_of_a_role_leaves_out_what_its_calls_give() -> None:
     params = GenerationParams(temperature=0.5, max_tokens=64, stop=("x",))
     over = GenerationParams.from_mapping({"temperature": None, "until": None})
     assert params.overlaid(over) == GenerationParams(max_tokens=64)
+
+
+def test_a_parameter_that_is_left_out_stays_left_out() -> None:
+    none = GenerationParams.from_mapping({"temperature": "none"})
+    of_role = GenerationParams(temperature=1).overlaid(none)
+    assert GenerationParams(temperature=0).overlaid(of_role) == GenerationParams()

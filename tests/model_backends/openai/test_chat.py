@@ -77,6 +77,28 @@ def test_pictures_have_their_detail_and_replies_are_json_on_request() -> None:
     assert plain["messages"][0]["content"][1]["image_url"].keys() == {"url"}
 
 
+OPTIONS = {"image.detail": "low", "text.response_format": "json_object"}
+
+
+def test_options_set_the_detail_of_pictures_and_the_format_of_replies() -> None:
+    body = sent(request("q", medium(PNG), options=OPTIONS))
+    _, image = body["messages"][0]["content"]
+    assert image["image_url"]["detail"] == "low"
+    assert body["response_format"] == {"type": "json_object"}
+
+
+def test_an_argument_overrides_the_option() -> None:
+    body = sent(request("q", medium(PNG), options=OPTIONS), image_detail="high")
+    _, image = body["messages"][0]["content"]
+    assert image["image_url"]["detail"] == "high"
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_unknown_value_of_an_option_is_refused(name: str) -> None:
+    with pytest.raises(CallError, match=name):
+        sent(request("q", medium(PNG), options={name: "x"}))
+
+
 def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:
     choice = {
         "message": {"role": "assistant", "content": "hello"},

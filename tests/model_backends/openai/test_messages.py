@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from mmeval.media import Interleaved, Media, Part, PartKind, media_part, text_part
+from mmeval.media import (
+    Interleaved,
+    Media,
+    Part,
+    PartKind,
+    media_part,
+    text_item,
+    text_part,
+)
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records.sample import Message, message, user
@@ -184,3 +192,14 @@ def test_media_that_cannot_be_sent(
     with pytest.raises(CallError, match=named) as caught:
         encode_messages([user(part)], inputs)
     assert caught.value.kind == kind
+
+
+def test_a_text_item_is_sent_by_itself() -> None:
+    [row] = encoded(user("a", "b", text_item("c"), "d"))
+    texts = [item["text"] for item in row["content"]]
+    assert texts == ["ab", "c", "d"]
+
+
+def test_a_message_of_one_text_item_is_a_list() -> None:
+    [row] = encoded(user(text_item("a")))
+    assert row["content"] == [{"type": "text", "text": "a"}]

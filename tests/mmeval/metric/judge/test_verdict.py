@@ -15,6 +15,7 @@ from mmeval.metric.judge.verdict import (
 )
 from mmeval.program.calls import Call, Reply, Role
 from mmeval.program.prompt import PromptError
+from mmeval.records.request import GenerationParams
 from mmeval.records.response import Response
 from mmeval.records.score import UNUSED_REPLY
 from tests.support.toy import picture, reply
@@ -225,3 +226,29 @@ def test_a_judge_never_sees_hidden_reasoning() -> None:
     assert [part.kind for part in shown(answer).parts] == ["text", "image"]
     assert shown(answer, media=False) == Interleaved((text_part("see <<image1>>"),))
     assert shown(None) == Interleaved()
+
+
+def released_call(role: Role) -> Call:
+    prompt = {
+        "name": "p",
+        "text": "Is it polite?",
+        "released": "trees.judge",
+        "call": {"temperature": 0, "max_tokens": 9, "response_format": "json_object"},
+    }
+    return Question(role, ReplyForm((YesNo("polite"),)), prompt, {}).call()
+
+
+def test_a_released_prompt_has_default_parameters() -> None:
+    params = released_call(Role("judge")).request.params
+    options = {"text.response_format": "json_object"}
+    assert params == GenerationParams(max_tokens=9, temperature=0, options=options)
+
+
+def test_the_parameters_of_a_role_override_those_of_a_released_prompt() -> None:
+    of_role = GenerationParams.from_mapping({"temperature": "none", "max_tokens": 5})
+    params = released_call(Role("judge", of_role)).request.params
+    assert (params.temperature, params.max_tokens) == (None, 5)
+
+
+def test_no_schema_is_sent_with_a_released_prompt() -> None:
+    assert released_call(Role("judge")).schema is None

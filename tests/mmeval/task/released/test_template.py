@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from mmeval.errors import MissingDataError
 from mmeval.program.prompt_file import PromptFile
@@ -134,3 +135,64 @@ def test_a_changed_text_in_the_cache_is_refused_by_its_id() -> None:
     cached_path(of.files[0]).write_text("Is there a flower?")
     with pytest.raises(MissingDataError, match=r"trees\.0"):
         template_of(of.templates[0], of)
+
+
+def framed(*texts: str, **template: Any) -> Catalogue:
+    return catalogue(*texts, ids=[], **template)
+
+
+def messages_of(of: Catalogue, **values: str) -> list[tuple[str, str]]:
+    prompt = PromptFile("judge_trees", template_of(of.templates[0], of))
+    messages = prompt.messages({**VALUES, **values})
+    return [(message.role, message.content.text) for message in messages]
+
+
+FRAME = [
+    {"system": ["trees.0"], "when": "first"},
+    {"user": ["second", "trees.1"], "when": "first"},
+    {"user": ["trees.1", "\n\n", "second"], "unless": "first"},
+]
+
+
+def test_a_frame_places_texts_and_values() -> None:
+    of = framed("Rules.", "Is it?", frame=FRAME)
+    assert messages_of(of) == [("system", "Rules."), ("user", "a rootIs it?")]
+
+
+def test_a_message_of_a_frame_may_depend_on_a_value() -> None:
+    of = framed("Rules.", "Is it?", frame=FRAME)
+    assert messages_of(of, first="") == [("user", "Is it?\n\na root")]
+
+
+@pytest.mark.parametrize(
+    ("first", "text"), [("yes", "Give {{a}} score."), ("", "Yes or no?")]
+)
+def test_a_text_may_depend_on_a_value(first: str, text: str) -> None:
+    choice = {"value": "first", "set": "trees.1", "unset": "trees.2"}
+    of = catalogue(
+        "{{x}} {r}", "Give {{a}} score.", "Yes or no?", texts={"{r}": choice}
+    )
+    keys = of.templates[0].model_copy(update={"ids": ("trees.0",)})
+    keys = keys.model_copy(update={"doubled_braces": True})
+    prompt = PromptFile("judge_trees", template_of(keys, of))
+    (message,) = prompt.messages({**VALUES, "first": first})
+    assert message.content.text == f"{{x}} {text}"
+
+
+def test_a_template_has_either_ids_or_a_frame() -> None:
+    with pytest.raises(ValidationError, match="either ids or frame"):
+        catalogue("Rules.", frame=FRAME)
+
+
+@pytest.mark.parametrize(
+    ("profile", "braces", "temperature"),
+    [("official", False, 0.0), ("standard", True, None)],
+)
+def test_a_mistake_of_the_script_is_left_out_without_the_profile_official(
+    profile: str, braces: bool, temperature: float | None
+) -> None:
+    unofficial = {"doubled_braces": True, "call": {}}
+    of = catalogue("Rules.", call={"temperature": 0}, unofficial=unofficial)
+    keys = of.templates[0].in_profile(profile)
+    assert keys.doubled_braces == braces
+    assert keys.call.temperature == temperature
