@@ -27,7 +27,7 @@ import argparse
 import json
 import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,8 +46,9 @@ from mmeval.system.wording import split_names
 if TYPE_CHECKING:
     from mmeval.comparison.compare import Comparison
     from mmeval.run.options import RescoreOptions, RunOutcome
-    from mmeval.trust.pairwise.answer_pairs import AnswerPair, Player
+    from mmeval.trust.pairwise.answer_pairs import AnswerPair
     from mmeval.trust.pairwise.pair_judge import PairJudge
+    from mmeval.trust.pairwise.players import Player
 
 log = logging.getLogger(__name__)
 
@@ -334,6 +335,7 @@ def _pairwise(args: argparse.Namespace) -> int:
     from mmeval.trust.pairwise.answer_pairs import pair_answers
     from mmeval.trust.pairwise.pairwise import Pairwise
     from mmeval.trust.pairwise.pairwise_text import pairwise_text
+    from mmeval.trust.pairwise.players import players_of, shared_tasks
 
     for name, default in args.unset.items():
         if getattr(args, name) != default:
@@ -346,8 +348,8 @@ def _pairwise(args: argparse.Namespace) -> int:
     given = {name: value for name, value in vars(args).items() if name in names}
     settings = resolve(SCORE_FLAGS, given, os.environ)
 
-    players = _players(args.folders)
-    tasks = _shared_tasks(players, split_names(args.tasks))
+    players = players_of(args.folders)
+    tasks = shared_tasks(players, split_names(args.tasks))
     paired = pair_answers(players, tasks, args.failed)
     if not paired.pairs:
         raise UsageError("the runs have no answers to the same questions")
@@ -357,9 +359,7 @@ def _pairwise(args: argparse.Namespace) -> int:
         return EXIT_OK
     result = Pairwise(
         judge=judge.settings.name,
-        runs={
-            player.name: [str(run.folder) for run in player.runs] for player in players
-        },
+        runs={player.name: player.folders for player in players},
         comparisons=judge.ask(),
         left_out=paired.left_out,
         ties=ties,
@@ -384,42 +384,6 @@ def _check_choice(flag: str, value: str, known: Sequence[str]) -> None:
             f"--{flag} must be one of {', '.join(known)}, not "
             f"{value!r}{did_you_mean(value, known)}"
         )
-
-
-def _players(folders: Sequence[str]) -> list[Player]:
-    from mmeval.comparison.named_runs import NamedRuns, models_of
-    from mmeval.report.page.writer import names_of
-    from mmeval.trust.pairwise.answer_pairs import Player
-
-    models: list[NamedRuns] = []
-    for words in folders:
-        models += models_of(words)
-    if len(models) < 2:
-        raise UsageError("give at least two runs")
-    distinct = names_of([model.runs[0] for model in models])
-    players = []
-    for model, name in zip(models, distinct, strict=True):
-        players.append(Player(model.name or name, model.runs))
-    names = [player.name for player in players]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(
-                f"two runs have the name {name}; give each run its own name"
-            )
-    return players
-
-
-def _shared_tasks(players: Sequence[Player], wanted: Collection[str]) -> set[str]:
-    """Returns the tasks to compare: those of all runs, or the wanted ones."""
-    shared = set.intersection(*(player.tasks for player in players))
-    for task in wanted:
-        if task not in shared:
-            raise UsageError(
-                f"--tasks: {task!r} is not a task of all runs"
-                f"{did_you_mean(task, shared)}",
-                name=task,
-            )
-    return set(wanted) or shared
 
 
 def _pair_judge(

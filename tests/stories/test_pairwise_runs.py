@@ -286,9 +286,8 @@ def test_a_bundled_run_that_never_loses_has_no_strength(painted: Painted) -> Non
         run = ("--tasks", "rubric_example", "--model", model, *QUIET)
         mmeval(*run, "--output_path", painted.folder / "bundled")
         runs.append(painted.folder / "bundled" / model / "default")
-    ended = mmeval(
-        *("compare", *runs, "--pairwise", "--judge", "planted", "--format", "json"),
-    )
+    judged = ("--pairwise", "--judge", "planted", "--format", "json")
+    ended = mmeval("compare", *runs, *judged)
     pairs = json.loads(ended.out)["pairs"]
     assert (ended.code, pairs["refused"]) == (3, "not connected")
     assert pairs["players"]["reference"]["win_rate_half"] == 1.0

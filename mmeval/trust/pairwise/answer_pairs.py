@@ -12,24 +12,11 @@ from mmeval.comparison.compare import Failed
 from mmeval.media.parts import Interleaved
 from mmeval.metric.judge.verdict import shown
 from mmeval.records.sample import Sample
-from mmeval.results.stored_run import StoredRun
 from mmeval.trust.kept_answers import KeptAnswer, KeptTrial, kept_trials
+from mmeval.trust.pairwise.players import Player
 
 _TrialsBySample = dict[tuple[str, str], list[KeptTrial]]
 """The repeats of each sample, by the names of task and sample."""
-
-
-@dataclass(frozen=True)
-class Player:
-    """A model with its runs, which are repeats of each other."""
-
-    name: str
-    runs: Sequence[StoredRun]
-
-    @property
-    def tasks(self) -> set[str]:
-        """The names of the tasks that all runs have."""
-        return set.intersection(*(set(run.record["tasks"]) for run in self.runs))
 
 
 @dataclass(frozen=True)

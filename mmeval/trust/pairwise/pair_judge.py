@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,7 +94,7 @@ class PairJudge:
             tasks[task] = _pair_task(self.run.record["tasks"][task])
         self._record = {**self.run.record, "tasks": tasks, "groups": {}}
 
-    @property
+    @cached_property
     def drawn(self) -> list[AnswerPair]:
         """The pairs of the drawn samples."""
         draw = self.settings.draw
@@ -107,7 +108,10 @@ class PairJudge:
         load = RoleLoad()
         options = self._options()
         selection = stored_selection(
-            self._record, options.overrides, frozenset(options.roles)
+            self._record,
+            options.overrides,
+            frozenset(options.roles),
+            metrics=options.metrics,
         )
         asked: set[str] = set()
         for task in selection:
@@ -170,7 +174,12 @@ class PairJudge:
             switches = metric_args.get(METRIC, {})
             metric_args[METRIC] = {**switches, "rubric": self.rubric}
         overrides = replace(options.overrides, metric_args=metric_args)
-        return replace(options, draw=self.settings.draw, overrides=overrides)
+        return replace(
+            options,
+            metrics=(METRIC,),
+            draw=self.settings.draw,
+            overrides=overrides,
+        )
 
     def _known(self, task: Task) -> dict[_Place, Score]:
         """Returns what the judge said of the pairs of a task before."""

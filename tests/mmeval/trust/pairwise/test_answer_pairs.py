@@ -4,11 +4,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.results.stored_run import StoredRun
-from mmeval.trust.pairwise.answer_pairs import (
-    AnswerPairs,
-    Player,
-    pair_answers,
-)
+from mmeval.trust.pairwise.answer_pairs import AnswerPairs, pair_answers
+from mmeval.trust.pairwise.players import Player
 from tests.support.stored_runs import WrittenTrial, text, write_run
 
 TASKS = ("told",)
