@@ -159,12 +159,12 @@ class PairJudge:
         folder.mkdir(parents=True, exist_ok=True)
         document = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
         write_atomic(folder / f"{name}.json", document.encode())
-        lines = b""
+        lines = []
         for pair in result.comparisons:
             for rating in pair.ratings(self.settings.name):
-                lines += to_line(rating.to_json()) + b"\n"
+                lines.append(to_line(rating.to_json()) + b"\n")
         ratings = folder / f"{name}.jsonl"
-        write_atomic(ratings, lines)
+        write_atomic(ratings, b"".join(lines))
         return ratings
 
     def _options(self) -> RescoreOptions:
