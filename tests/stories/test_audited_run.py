@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +35,13 @@ DRIFT = ("--checks", "drift", "--format", "json")
 
 
 class CountedJudge(PlantedJudge):
-    """A planted judge that counts its calls, and reports its version."""
+    """A planted judge that counts its calls."""
 
     calls = 0
-    version = "of May"
 
     async def generate(self, request: Any) -> Any:
         CountedJudge.calls += 1
-        response = await super().generate(request)
-        return replace(response, served=CountedJudge.version)
+        return await super().generate(request)
 
 
 @dataclass
@@ -276,13 +274,16 @@ def test_own_answers_are_known_by_their_label(greys: Greys) -> None:
     assert own.count(1) == ROWS // 2
 
 
-def test_drift_is_seen_between_two_versions(
-    greys: Greys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(CountedJudge, "version", "of June")
-    row = checks(greys.audit("constant", *DRIFT))["drift"]
-    assert (row["value"], row["clusters"]) == (0, ROWS)
+def test_a_judge_that_drifts_between_two_versions_has_a_fault(greys: Greys) -> None:
+    scored = mmeval(
+        *("score", greys.run, "--judge", "planted,model=drifting,version=1"),
+        *("--report", "false"),
+    )
+    assert scored.code == 0, scored.err
+    row = checks(greys.audit("drifting,version=2", *DRIFT))["drift"]
     assert CountedJudge.calls == ROWS
+    assert row["verdict"] == "fault"
+    assert row["value"] < -0.1
 
 
 def test_drift_is_unknown_within_a_version(greys: Greys) -> None:

@@ -19,7 +19,13 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 
 Fault = Literal[
-    "honest", "blind", "obedient", "format-sensitive", "constant", "first-option"
+    "honest",
+    "blind",
+    "obedient",
+    "format-sensitive",
+    "drifting",
+    "constant",
+    "first-option",
 ]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 _GREY = re.compile(r"grey (\d+)")
@@ -48,19 +54,21 @@ class PlantedJudge:
     ``model`` is the fault of the judge: ``honest`` (none), ``blind`` (it does not look
     at the picture), ``obedient`` (an answer gets the marks that it asks for, in words
     or in letters on its picture), ``format-sensitive`` (a picture as JPEG gets the
-    lowest grade), ``constant`` or ``first-option`` (of two answers, it prefers the one
-    that is shown first). Replies follow from the request and its seed alone.
+    lowest grade), ``drifting`` (grades fall by one with each ``version``), ``constant``
+    or ``first-option`` (of two answers, it prefers the one that is shown first).
+    Replies follow from the request and its seed alone.
     """
 
     capabilities = Capabilities.of(("text", "image"), ("text",))
 
-    def __init__(self, model: str = "honest") -> None:
+    def __init__(self, model: str = "honest", version: int = 1) -> None:
         if model not in FAULTS:
             raise UsageError(
                 f"model must be one of {', '.join(FAULTS)}, not {model!r}"
                 f"{did_you_mean(model, FAULTS)}"
             )
         self._fault = model
+        self._version = version
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -76,7 +84,11 @@ class PlantedJudge:
             reply["better"] = self._better(request)
         else:
             reply["grade"] = self._grade(request)
-        return Response(output=Interleaved.from_text(json.dumps(reply)))
+        return Response(
+            output=Interleaved.from_text(json.dumps(reply)),
+            # as a server does that has changed the model behind a name
+            served=f"{self._fault}-{self._version}",
+        )
 
     async def close(self) -> None:
         """Does nothing, since no resource is open."""
@@ -100,8 +112,10 @@ class PlantedJudge:
         wanted = _GREY.search(content.words)
         if not pictures or wanted is None:
             return 1
-        steps = round(_steps_apart(pictures[-1], int(wanted[1])))
-        return max(1, _BEST - steps - chance)
+        lower = chance + round(_steps_apart(pictures[-1], int(wanted[1])))
+        if self._fault == "drifting":
+            lower += self._version - 1
+        return max(1, _BEST - lower)
 
     def _better(self, request: Request) -> str:
         content = _content(request)
