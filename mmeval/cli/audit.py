@@ -57,7 +57,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.cli.bridge import FLAGS as BRIDGE_FLAGS
 from mmeval.cli.parser import add_flags
 from mmeval.cli.score import FLAGS as SCORE_FLAGS
-from mmeval.errors import UsageError, did_you_mean
+from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.report.log import begin_log
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from mmeval.trust.audit.rated_calls import Label
     from mmeval.trust.correction.rated_trials import Range
     from mmeval.trust.kept_verdicts import RunJudges
+    from mmeval.trust.records import Rating
 
 log = logging.getLogger(__name__)
 
@@ -222,6 +223,7 @@ def _audited_run(
     from mmeval.results.stored_run import StoredRun, run_folder
     from mmeval.store.answer_draw import AnswerDraw
     from mmeval.trust.audit.audited_run import AuditedRun
+    from mmeval.trust.audit.calls import RATED
     from mmeval.trust.audit.changed_answers import CHANGES
     from mmeval.trust.kept_verdicts import RunJudges, judged_number
     from mmeval.trust.new_judge import AskedJudge
@@ -250,8 +252,19 @@ def _audited_run(
         checks or tuple(CHANGES),
         limits,
         log_outcome,
+        _ratings(stored.folder) if RATED.intersection(checks) else (),
         _own_family(args.own),
     )
+
+
+def _ratings(run: Path) -> Sequence[Rating]:
+    """Returns the ratings of people in a run folder."""
+    from mmeval.trust.forms.registry import read_files
+
+    try:
+        return read_files([run]).ratings
+    except MissingDataError:
+        return ()
 
 
 def _own_family(text: str) -> Label | None:

@@ -26,6 +26,7 @@ from mmeval.trust.audit.calls import (
     DRIFT,
     LENGTH,
     LOOKING,
+    RATED,
     SELF,
     TEXT_SIDE,
     Call,
@@ -47,6 +48,7 @@ from mmeval.trust.correction.rated_trials import Range
 from mmeval.trust.kept_answers import KeptAnswer, kept_answers
 from mmeval.trust.kept_verdicts import RunJudges, judges_in, score_sets_of
 from mmeval.trust.new_judge import AskedJudge, ask_about_answers
+from mmeval.trust.records import Rating
 from mmeval.trust.run_scores import trial_name
 
 CALLS = "calls.jsonl"
@@ -62,8 +64,8 @@ _DIGITS = 16
 class AuditedRun:
     """A run whose judge is audited.
 
-    ``limits`` is the range of the judge's scores. ``own`` is the label of answers of
-    the judge's own family.
+    ``limits`` is the range of the judge's scores. ``ratings`` are those of people, and
+    ``own`` is the label of answers of the judge's own family.
     """
 
     judges: RunJudges
@@ -71,6 +73,7 @@ class AuditedRun:
     checks: Sequence[str]
     limits: Range
     report: Callable[[RunOutcome], None]
+    ratings: Sequence[Rating] = ()
     own: Label | None = None
     exit_code: int = field(default=0, init=False)
     _definitions: dict[str, Any] = field(default_factory=dict, init=False)
@@ -260,10 +263,10 @@ class AuditedRun:
 
     def _rated_calls(self, first: Mapping[Place, Verdict]) -> Iterator[Call]:
         """Yields the verdicts on answers that two people rated."""
-        if LENGTH not in self.checks and SELF not in self.checks:
+        if not RATED.intersection(self.checks):
             return
         names = {self.judges.number, *map(self.judges.metric, self._tasks)}
-        rated = ratings_by_two(self.judges.run, names)
+        rated = ratings_by_two(self.ratings, self.judges.run, names)
 
         scored = []
         for answer in self._answers:

@@ -7,6 +7,8 @@ from typing import Any
 
 LENGTH, SELF, DRIFT = "length", "self", "drift"
 """The checks that use what is kept, besides what the judge says of changed answers."""
+RATED = frozenset((LENGTH, SELF))
+"""The checks that need ratings of people."""
 LOOKING = ("swap", "blind", "blank")
 """The checks in which a judge must notice other media."""
 TEXT_SIDE = "text"

@@ -6,10 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from mmeval.errors import MissingDataError
 from mmeval.results.stored_run import StoredRun
 from mmeval.trust.audit.calls import LENGTH, SELF, Call
-from mmeval.trust.forms.registry import read_files
 from mmeval.trust.human_values import first_passes, kept_ratings
 from mmeval.trust.kept_answers import KeptAnswer
 from mmeval.trust.rated_answers import ratings_of_kept_answers
@@ -22,21 +20,20 @@ TwoRatings = Mapping[str, tuple[float, float]]
 """The ratings of two people, by trial."""
 
 
-def ratings_by_two(run: StoredRun, questions: Collection[str]) -> TwoRatings:
-    """Returns the ratings of two people in a run folder, by trial. If there are more,
-    these are the first two.
+def ratings_by_two(
+    ratings: Iterable[Rating], run: StoredRun, questions: Collection[str]
+) -> TwoRatings:
+    """Returns the ratings of two people of answers that the run has now, by trial. If
+    there are more, these are the first two.
 
     ``questions`` are the names of the metric. If people were asked one question alone,
     it may have any name.
     """
-    try:
-        ratings = kept_ratings(read_files([run.folder]).ratings)
-    except MissingDataError:
-        return {}
-    asked = {rating.question for rating in ratings}
+    kept = kept_ratings(ratings)
+    asked = {rating.question for rating in kept}
     if len(asked) > 1:
-        ratings = [rating for rating in ratings if rating.question in questions]
-    current = ratings_of_kept_answers(ratings, {"": run})
+        kept = [rating for rating in kept if rating.question in questions]
+    current = ratings_of_kept_answers(kept, {"": run})
     two_of = {}
     for (_, trial), of_trial in first_passes(current).items():
         numbers = _numbers(of_trial)
