@@ -203,7 +203,7 @@ def _prompt_findings(
     if folder is not None and not folder.is_dir():
         raise UsageError(f"--prompts_from {folder}: the folder does not exist")
     if not catalogue_paths:
-        raise UsageError("no chosen task has a catalogue of released prompts")
+        raise UsageError("no chosen task or agent has a catalogue of released prompts")
     catalogues = [read_catalogue(path) for path in catalogue_paths]
     states: list[FileState] = []
     for catalogue in catalogues:

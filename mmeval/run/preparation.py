@@ -149,6 +149,7 @@ def prepare_run(
     scoring = not options.predict_only
     jobs = JobQueue(selection.tasks, options, media)
     findings = check_backends(backends, selection.tasks, scoring=scoring)
+    findings += selection.findings
     findings += batch_size_findings(backends.named, options.batch_size)
     jobs.check()
     capabilities = backends.named[MODEL].capabilities

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
@@ -11,6 +10,7 @@ from typing import Any, cast
 from mmeval import plugins
 from mmeval.dataset.contract import Loader
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.findings.finding import Finding, Subject
 from mmeval.media.media import path_inside
 from mmeval.media.parts import Interleaved, PartKind
 from mmeval.metric.profiles import PROFILES
@@ -59,7 +59,6 @@ from mmeval.task.task import (
 )
 
 _MOST_NAMED = 5
-_log = logging.getLogger(__name__)
 
 
 def build(
@@ -151,11 +150,11 @@ def build(
     )
 
 
-def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
-    """Raises UsageError for a ``--judge_prompts`` file that replaces no prompt.
+def prompt_findings(tasks: Sequence[Task], overrides: TaskOverrides) -> list[Finding]:
+    """Returns a finding that names the files of ``--prompts`` that a run does not use.
 
-    The folder of ``--prompts`` may have files for other tasks, which are logged. It is
-    an error if ``--prompts`` replaces no prompt at all.
+    They may be for other tasks. Raises UsageError for a ``--judge_prompts`` file that
+    replaces no prompt, and if ``--prompts`` replaces no prompt at all.
     """
     judged: dict[str, Mapping[str, str]] = {}
     for task in tasks:
@@ -172,7 +171,7 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
             )
     words = overrides.prompts
     if words in OWN:
-        return
+        return []
     # a prompt file with the name of a task replaces the task's own prompt
     used = {*judged, *(task.name for task in tasks), *overrides.agent_prompts}
     names = ", ".join(sorted(used))
@@ -183,7 +182,7 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
                 "--prompts released: mmeval cannot ask a prompt of the chosen tasks in "
                 f"the authors' words (they use {names})"
             )
-        return
+        return []
     files = prompt_folder(words)
     if not used & files.keys():
         raise UsageError(
@@ -191,9 +190,10 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
             f"{names})"
         )
     unused = sorted(files.keys() - used)
-    if unused:
-        named = listed(unused, _MOST_NAMED)
-        _log.warning("--prompts %s: not used by this run: %s", words, named)
+    if not unused:
+        return []
+    cause = f"files that this run does not use: {listed(unused, _MOST_NAMED)}"
+    return [Finding("setting", Subject(name=f"--prompts {words}"), cause=cause)]
 
 
 def check_metric_names(metric_names: Collection[str], overrides: TaskOverrides) -> None:

@@ -292,7 +292,7 @@ def select(
     role is unavailable. Raises UsageError for unusable names and overrides. Raises
     MissingDataError if ``--data bundled`` finds no samples.
     """
-    from mmeval.task.build import build, check_metric_names, check_prompt_names
+    from mmeval.task.build import build, check_metric_names, prompt_findings
     from mmeval.task.data import bundled_folder
 
     changes = overrides or TaskOverrides()
@@ -314,6 +314,10 @@ def select(
     tasks: list[Task] = []
     for name, file in chosen.tasks.items():
         tasks.append(replace(build(file, changes, roles=roles), name=name))
-    check_prompt_names(tasks, changes)
+    findings = prompt_findings(tasks, changes)
     chosen.check_group_metrics()
-    return Selection(tuple(tasks), tuple(chosen.groups.values()))
+    return Selection(
+        tuple(tasks),
+        tuple(chosen.groups.values()),
+        findings=tuple(findings),
+    )

@@ -275,6 +275,8 @@ class Selection:
     tasks: tuple[Task, ...]
     groups: tuple[Group, ...] = ()
     left_out: tuple[UnavailableTask, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """Findings about what the command chooses, such as prompts that are not used."""
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)

@@ -105,6 +105,7 @@ class RecordedTrials(TrialSource):
         self._report_roles_of_run()
         self.backends.check_engine(options.engine)
         findings = check_backends(self.backends, selection.tasks)
+        findings += selection.findings
         log_findings(
             BEFORE, findings, RemedyTarget(run=shlex.quote(str(options.folder)))
         )

@@ -14,7 +14,7 @@ from mmeval.metric.answer_filter import name_and_filter
 from mmeval.metric.contract import load_metric
 from mmeval.results.groups import tasks_inside
 from mmeval.system.yaml_document import Document
-from mmeval.task.build import build, check_metric_names, check_prompt_names
+from mmeval.task.build import build, check_metric_names, prompt_findings
 from mmeval.task.derived_entries import outputs_of, with_pieces
 from mmeval.task.file import OF_A_RUN, TaskFile, parse_task
 from mmeval.task.index import TaskIndex
@@ -86,7 +86,7 @@ def stored_selection(
                 comparable=task.comparable and data != "bundled",
             )
         tasks.append(task)
-    check_prompt_names(tasks, overrides)
+    findings = prompt_findings(tasks, overrides)
     groups = []
     members: dict[str, tuple[str, ...]] = {}
     for group in record.get("groups", {}).values():
@@ -106,7 +106,12 @@ def stored_selection(
         if name in reasons:
             finding = Finding.from_json(reasons[name])
         without.append(UnavailableTask(name, name, "", finding))
-    return Selection(tuple(tasks), tuple(groups), tuple(without))
+    return Selection(
+        tuple(tasks),
+        tuple(groups),
+        tuple(without),
+        tuple(findings),
+    )
 
 
 def _metrics_to_score(
