@@ -112,6 +112,23 @@ def test_a_value_may_follow_the_text() -> None:
     assert rendered(catalogue("Look: ", after=["first"])) == "Look: a leaf"
 
 
+def test_the_texts_stand_in_a_user_message_of_ours() -> None:
+    of = catalogue("Is {it}?", user="\n{{ first }}: {{ text }}\n\n")
+    assert rendered(of) == "\na leaf: Is {it}?\n\n"
+
+
+def test_a_user_message_may_have_no_released_text() -> None:
+    of = catalogue("Rules.", system="trees.0", user="{{ first }}", ids=[])
+    messages = PromptFile("t", template_of(of.templates[0], of)).messages(VALUES)
+    contents = [(message.role, message.content.text) for message in messages]
+    assert contents == [("system", "Rules."), ("user", "a leaf")]
+
+
+def test_a_user_message_without_a_place_for_the_texts_is_refused() -> None:
+    with pytest.raises(ValueError, match="user must contain"):
+        catalogue("Rules.", user="{{ first }}")
+
+
 def test_a_value_is_never_read_as_a_field() -> None:
     of = catalogue("{a} {b}", fields={"{a}": ["first"], "{b}": ["second"]})
     assert rendered(of, {"first": "{b}", "second": "{{ first }}"}) == "{b} {{ first }}"
