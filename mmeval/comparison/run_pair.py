@@ -31,6 +31,7 @@ from mmeval.comparison.pairing import (
     bounds_of,
 )
 from mmeval.comparison.statistics import PairedTest, compare_by_draws, compare_means
+from mmeval.program.prompt_origin import without_released_texts
 from mmeval.records.score import Key
 from mmeval.results.compare import (
     JUDGE_PARAMETERS,
@@ -44,7 +45,6 @@ from mmeval.results.compare import (
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import NumberRow, groups_of, results_of
 from mmeval.results.stored_run import StoredRun, TaskRow
-from mmeval.task.released.chosen import without_released_texts
 
 _MEANS: Mapping[str, Aggregator] = {
     "mean": mean,

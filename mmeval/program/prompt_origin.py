@@ -43,3 +43,18 @@ def without_text(prompt: Mapping[str, Any]) -> dict[str, Any]:
         if name in prompt:
             row[name] = prompt[name]
     return row
+
+
+def without_released_texts(record: Any) -> Any:
+    """Returns a JSON record whose released prompts have ids and digests only.
+
+    Without a licence, these texts may not leave the run folder.
+    """
+    if isinstance(record, dict):
+        items = dict(record)
+        if "released" in items:
+            items.pop("text", None)
+        return {name: without_released_texts(item) for name, item in items.items()}
+    if isinstance(record, list):
+        return [without_released_texts(item) for item in record]
+    return record

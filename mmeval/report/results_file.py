@@ -22,6 +22,7 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.metric.answer_filter import name_and_filter
+from mmeval.program.prompt_origin import without_released_texts
 from mmeval.records.score import FORMAT_VERSION, Result
 from mmeval.results.corrected import with_corrected
 from mmeval.results.prompt_words import prompts_json
@@ -32,7 +33,6 @@ from mmeval.settings.report_options import ReportContext, run_config
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document
 from mmeval.system.secrets import without_secrets
-from mmeval.task.released.chosen import without_released_texts
 from mmeval.task.task import Task
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from mmeval.errors import MissingDataError
 from mmeval.program.prompt_file import PromptFile, read_prompt_folder
@@ -43,21 +42,6 @@ def chosen_prompts(file: TaskFile, overrides: TaskOverrides) -> dict[str, Prompt
 def prompt_folder(words: str) -> dict[str, PromptFile]:
     """Reads the folder that ``--prompts`` names. Raises PromptError."""
     return read_prompt_folder(Path(words), "--prompts ")
-
-
-def without_released_texts(record: Any) -> Any:
-    """Returns a JSON record whose released prompts have ids and digests only.
-
-    Without a licence, these texts may not leave the run folder.
-    """
-    if isinstance(record, dict):
-        items = dict(record)
-        if "released" in items:
-            items.pop("text", None)
-        return {name: without_released_texts(item) for name, item in items.items()}
-    if isinstance(record, list):
-        return [without_released_texts(item) for item in record]
-    return record
 
 
 def released_prompts(
