@@ -29,7 +29,7 @@ from mmeval.records import CAUSES, Score, Trial
 
 @metric(
     range=scale,
-    version="2",
+    version="3",  # the judge is not asked to be strict
     source="ISG (ICLR 2025), block level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
     supposed=as_the_reference,

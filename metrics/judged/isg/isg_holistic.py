@@ -33,7 +33,7 @@ Prompt = Annotated[PromptValue, JudgePrompt("query", "answer", "golden", form=Fa
 
 @metric(
     range=scale,
-    version="2",
+    version="3",  # asks for explanations; the golden answer is not commented on
     source="ISG (ICLR 2025), holistic level; official: its released script de504cdd",
     profiles={"official": {"reading": "official"}},
     supposed=as_the_reference,

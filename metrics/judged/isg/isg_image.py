@@ -33,7 +33,7 @@ Prompt = Annotated[PromptValue, JudgePrompt("picture", "question", form=False)]
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",  # the judge is not asked to be strict
     source="ISG (ICLR 2025), image level; official: its released script de504cdd",
     profiles={"official": {"reading": "official", "dependencies": "never_asked"}},
     supposed=as_the_reference,

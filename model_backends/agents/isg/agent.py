@@ -26,7 +26,7 @@ from mmeval.records import ErrorInfo, GenerationParams, Request
 from mmeval.system import OneOrMore, ZeroOrMore
 
 
-@agent(takes=("text", "image"), gives=("text", "image"), version="1")
+@agent(takes=("text", "image"), gives=("text", "image"), version="2")
 def isg_agent(
     request: Request,
     planner: Role,
