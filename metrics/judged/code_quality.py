@@ -37,7 +37,7 @@ Fence = Literal["safe", "released"]
 Prompt = Annotated[PromptValue, JudgePrompt("code", "cut")]
 DimensionsPrompt = Annotated[PromptValue, JudgePrompt("code", "cut", form=False)]
 DIMENSIONS = Dimensions(
-    ("correctness", "readability", "design", "efficiency", "security", "testability"),
+    ("correctness", "readability", "design", "performance", "security", "testability"),
     0,
     100,
 )
@@ -67,7 +67,7 @@ RELEASED = GradeScale(
 
 @metric(
     range=(0, 1),
-    version="3",
+    version="4",  # the dimension efficiency is called performance
     source="UniM, section 4.1 (GQ, of code); official: released quality scorer",
     profiles={
         "official": {
@@ -98,8 +98,8 @@ def code_quality(
 
     Range 0 to 1, higher is better: a grade from 1 to 5 becomes ``(grade - 1) / 4``. A
     piece is the code of a tag such as ``<<code1>>``. A Markdown block in the text is
-    not a piece. The judge grades correctness, readability, design, efficiency, security
-    and testability, in any programming language. The judge does not see the question or
+    not a piece. The judge grades correctness, readability, design, performance,
+    security and testability, in any programming language. The judge does not see the question or
     the other pieces, and the code is not run, so the judge cannot tell if the code does
     what was asked. The metric is inapplicable to an answer without code. A tag without
     code, or a file that is not text, scores 0 without a judge call. With ``unreadable:

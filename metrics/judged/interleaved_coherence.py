@@ -47,7 +47,7 @@ OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",  # official captions of pictures are short, those of sounds verbatim
     source="UniM, section 4.3 (HC, SH, ICS); official: "
     "evaluation/interleaved_coherence",
     outputs=OUTPUTS,

@@ -57,7 +57,7 @@ def _fault(sample: Sample, _switches: Mapping[str, Any]) -> str:
 
 @metric(
     range=(0, 1),
-    version="2",
+    version="3",  # grade 4 states a share of the facts
     source="UniM, section 4.1 (SC)",
     profiles={"official": {"reading": "official"}},
     check=_fault,

@@ -32,11 +32,13 @@ from mmeval.program import (
 from mmeval.records import HOPELESS, Cause, Response
 
 CaptionPrompt = Annotated[
-    PromptValue, JudgePrompt("kind", "medium", *released.VALUES, form=False)
+    PromptValue,
+    JudgePrompt("kind", "medium", "as_released", *released.VALUES, form=False),
 ]
 """A switch that selects the caption prompt for one kind of medium. The prompt may use
 ``kind``, and ``medium`` for the position of the medium. By default the medium precedes
-the words."""
+the words. ``as_released`` is true for captions of the form ``released``, which say what
+those of the published script say."""
 CaptionForm = Literal["standard", "released"]
 """How captions are written. ``standard`` writes ``<<image1: caption>>`` in place of a
 medium. ``released`` writes the text that the published script judges, with its oddities
@@ -92,7 +94,7 @@ def caption_contents(
 
     reply_of: dict[tuple[PartKind, str], Reply] = {}
     if media:
-        calls = [_call(captioner, item, prompts) for item in media.values()]
+        calls = [_call(captioner, item, prompts, form) for item in media.values()]
         replies = yield from ask_all(calls)
         reply_of = dict(zip(media, replies, strict=True))
     if form == RELEASED:
@@ -191,6 +193,7 @@ def _call(
     captioner: Role,
     captioned: released.Captioned,
     prompts: Mapping[PartKind, PromptValue],
+    form: CaptionForm,
 ) -> Call:
     """Returns the request for a caption.
 
@@ -205,7 +208,11 @@ def _call(
         sent_as = "image"
     shown = Interleaved((media_part(part.media, sent_as),))
     prompt = PromptFile.of(prompts[kind])
-    values: Material = {"kind": kind, "medium": shown}
+    values: Material = {
+        "kind": kind,
+        "medium": shown,
+        "as_released": form == RELEASED,
+    }
     if prompt.released:
         values |= captioned.values
     messages = prompt.messages(values)

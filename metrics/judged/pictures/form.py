@@ -83,6 +83,7 @@ def question(
     statements: bool = False,
     second_judge: bool = False,
     official: Mapping[str, str] | None = None,
+    version: str = "2",
 ) -> Callable[[Callable[..., Program[Score]]], Metric]:
     """Turns a rule into a metric with the range 0 to 1.
 
@@ -131,7 +132,7 @@ def question(
         _sign(judged, rule, roles, omitted)
         described = metric(
             range=(0, 1),
-            version="2",
+            version=version,
             source=source,
             profiles={"official": profile},
             check=check,

@@ -325,6 +325,7 @@ def _one_text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     check=_one_text_fault,
     second_judge=True,
     official={"common": "set"},
+    version="3",  # one malformed Chinese character makes a reading empty
 )
 def judge_ocr_multilingual(
     case: PictureCase,

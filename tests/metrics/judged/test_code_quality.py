@@ -177,7 +177,7 @@ def test_the_official_profile_believes_the_overall_number_and_fences_again_what_
         "correctness",
         "readability",
         "design",
-        "efficiency",
+        "performance",
         "security",
         "testability",
     )

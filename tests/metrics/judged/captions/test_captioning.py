@@ -284,3 +284,20 @@ def test_a_medium_that_cannot_be_sent_is_lost_in_the_released_form_too() -> None
     )
     assert found.cause == "final"
     assert "a.heic" in found.lost
+
+
+def words_asked(form: CaptionForm, **media: Media | str) -> str:
+    """The words of the one caption request for a medium."""
+    (name,) = media
+    (call,) = put(answer(f"<{name}>", **media), form=form)[1]
+    return call.request.messages[-1].content.text
+
+
+def test_released_captions_of_pictures_are_as_short_as_the_scripts() -> None:
+    assert "at most 80 words" in words_asked(RELEASED, image1=RED)
+    assert "at most 200 words" in words_asked("standard", image1=RED)
+
+
+def test_released_captions_of_sounds_have_speech_alone() -> None:
+    assert "no music" in words_asked(RELEASED, audio1=SOUND)
+    assert "name the genre" in words_asked("standard", audio1=SOUND)
