@@ -99,11 +99,11 @@ def code_quality(
     Range 0 to 1, higher is better: a grade from 1 to 5 becomes ``(grade - 1) / 4``. A
     piece is the code of a tag such as ``<<code1>>``. A Markdown block in the text is
     not a piece. The judge grades correctness, readability, design, performance,
-    security and testability, in any programming language. The judge does not see the question or
-    the other pieces, and the code is not run, so the judge cannot tell if the code does
-    what was asked. The metric is inapplicable to an answer without code. A tag without
-    code, or a file that is not text, scores 0 without a judge call. With ``unreadable:
-    unscored`` the answer is unscored instead.
+    security and testability, in any programming language. The judge does not see the
+    question or the other pieces, and the code is not run, so the judge cannot tell if
+    the code does what was asked. The metric is inapplicable to an answer without code.
+    A tag without code, or a file that is not text, scores 0 without a judge call. With
+    ``unreadable: unscored`` the answer is unscored instead.
 
     ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
     dimensions`` asks for six dimensions and an overall number from 0 to 100 with
