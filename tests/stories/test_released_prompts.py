@@ -194,6 +194,18 @@ def test_the_page_shows_the_released_words_on_request(
     assert SENTINEL in (of_run / "report" / "index.html").read_text()
 
 
+def test_a_hostile_prompt_is_text_on_the_page(folder: Path, server: AbleServer) -> None:
+    prompts = folder / "prompts"
+    prompts.mkdir()
+    hostile = "<script>alert(1)</script> {{ answer }} {{ form }}"
+    (prompts / "judge_yes_no.jinja").write_text(hostile)
+    run(folder, server, prompts, "runs", "--report", "true")
+    page = folder / "runs" / "reference" / "default" / "report" / "index.html"
+    words = page.read_text()
+    assert "&lt;script&gt;alert(1)" in words
+    assert "<script>alert(1)" not in words
+
+
 def test_nothing_that_leaves_the_run_folder_contains_released_words(
     folder: Path, server: AbleServer
 ) -> None:
