@@ -271,8 +271,11 @@ def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
 
 def _of_prompts(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
     """Returns a change for the first prompt that differs. A prompt is the system
-    instruction or the template of a task."""
+    instruction, the template of a task, or a prompt in the words of another."""
     of_a, of_b = _prompts(pair.a, tasks), _prompts(pair.b, tasks)
+    words_a, words_b = _whose_words(pair.a), _whose_words(pair.b)
+    for name in sorted(words_a.keys() & words_b.keys()):
+        of_a[name], of_b[name] = words_a[name], words_b[name]
     names: dict[tuple[str, str], str] = {}
     for name in {**of_a, **of_b}:
         before, now = _word(of_a.get(name)), _word(of_b.get(name))
@@ -287,6 +290,12 @@ def _of_prompts(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
     if len(names) > 1:
         now += f" and {len(names) - 1} more"
     return [Change("prompts", pair.b.name, before, now)]
+
+
+def _whose_words(run: ComparedRun) -> dict[str, str]:
+    """Returns whose words each prompt of a run is in, by name."""
+    rows = run.run.ours.get("prompts", {})
+    return {name: f"in {row['words']} words" for name, row in rows.items()}
 
 
 def _prompts(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:

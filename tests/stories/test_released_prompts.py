@@ -250,6 +250,8 @@ def test_a_comparison_names_the_difference_in_words(
     assert "not comparable" in words
     assert "trees.judge" in words
     assert "judge_yes_no is own in one run, released in the other" in words
+    changed = "prompts judge_yes_no in own words -> judge_yes_no in released words"
+    assert changed in words
 
 
 def test_a_run_is_scored_again_in_its_own_words(
