@@ -147,7 +147,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(
-    folder: Path, server: ScriptedRoles, agent: str = "isg_agent", *words: str
+    folder: Path, server: ScriptedRoles, agent: str = "isg_agent", *words: str | Path
 ) -> Ended:
     address = f"base_url={server.url}"
     return mmeval(

@@ -112,21 +112,15 @@ def test_a_value_may_follow_the_text() -> None:
     assert rendered(catalogue("Look: ", after=["first"])) == "Look: a leaf"
 
 
-def test_the_texts_stand_in_a_user_message_of_ours() -> None:
-    of = catalogue("Is {it}?", user="\n{{ first }}: {{ text }}\n\n")
+def test_words_of_ours_stand_around_the_texts() -> None:
+    pieces = ["\n", "first", '": "', "trees.0", "\n\n"]
+    of = catalogue("Is {it}?", ids=[], frame=[{"user": pieces}])
     assert rendered(of) == "\na leaf: Is {it}?\n\n"
 
 
-def test_a_user_message_may_have_no_released_text() -> None:
-    of = catalogue("Rules.", system="trees.0", user="{{ first }}", ids=[])
-    messages = PromptFile("t", template_of(of.templates[0], of)).messages(VALUES)
-    contents = [(message.role, message.content.text) for message in messages]
-    assert contents == [("system", "Rules."), ("user", "a leaf")]
-
-
-def test_a_user_message_without_a_place_for_the_texts_is_refused() -> None:
-    with pytest.raises(ValueError, match="user must contain"):
-        catalogue("Rules.", user="{{ first }}")
+def test_words_of_ours_may_have_braces() -> None:
+    of = catalogue("Name a tool.", ids=[], frame=[{"user": ["trees.0", '" {{x}}"']}])
+    assert rendered(of) == "Name a tool. {{x}}"
 
 
 def test_a_value_is_never_read_as_a_field() -> None:
