@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.results.certificates import FOLDER
+from mmeval.results.certificates import FOLDER, audited_judges
 from mmeval.system.folders import write_atomic
 from mmeval.system.wording import printable
 from mmeval.trust.audit.audit import Audit
@@ -78,12 +78,19 @@ def write_certificate(certificate: Certificate, run: Path) -> Path:
     """Writes the certificate as a page and as JSON into a run folder, and returns the
     page's path.
 
-    Raises StorageError.
+    A kept certificate with further checks is not replaced, so that a later audit of few
+    checks hides no fault. Raises StorageError.
     """
     target = run / FOLDER
+    page = target / f"{certificate.digest}.html"
+    checks = {row.check for row in certificate.audit.checks}
+    for kept in audited_judges(run):
+        kept_checks = {check for check, _ in kept.checks}
+        if kept.digest == certificate.digest and kept_checks - checks:
+            return page
+
     target.mkdir(parents=True, exist_ok=True)
     document = json.dumps(certificate.to_json(), indent=1, ensure_ascii=False)
     write_atomic(target / f"{certificate.digest}.json", f"{document}\n".encode())
-    page = target / f"{certificate.digest}.html"
     write_atomic(page, certificate.page().encode("utf-8", "replace"))
     return page
