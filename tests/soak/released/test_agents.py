@@ -13,9 +13,9 @@ import pytest
 
 from mmeval.backend.agent.contract import Agent
 from mmeval.tasks import isg
+from tests.soak.support.stand_ins import named_media, shown, with_digests_of
 from tests.support.able_server import PICTURE
 from tests.support.cli import QUIET, Ended, mmeval, results
-from tests.support.released import named_media, shown, with_digests_of
 from tests.support.servers import LocalHandler, LocalServer
 
 ROOT = Path(__file__).parents[3] / "model_backends" / "agents"

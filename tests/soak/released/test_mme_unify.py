@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from mmeval.tasks import mme_unify
+from tests.soak.support.stand_ins import named_media, shown, with_digests_of
 from tests.support.able_server import Abilities, AbleServer
 from tests.support.cli import QUIET, mmeval, results
-from tests.support.released import named_media, shown, with_digests_of
 
 TASKS = Path(mme_unify.__file__).parent
 HEADINGS = (
