@@ -158,7 +158,9 @@ def run(
         *("--model", agent, "--role", f"planner=openai,model=p,{address}"),
         *("--role", f"text_to_image=openai,model=painter,outputs=image,{address}"),
         *("--prompts", "released", "--predict_only", "true", "--probe", "false"),
-        *("--output_path", folder / "runs", *QUIET, *words),
+        *("--output_path", folder / "runs"),
+        *QUIET,
+        *words,
     )
 
 
