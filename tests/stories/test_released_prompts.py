@@ -116,7 +116,8 @@ def test_a_finding_states_how_many_prompts_are_in_released_words(
     folder: Path, server: AbleServer
 ) -> None:
     prepared(folder)
-    run(folder, server, "released")
+    done = run(folder, server, "released")
+    assert "1 of 1  prompts in the authors' words: judge_yes_no" in done.out
     findings = results(folder / "runs")["mmeval"]["findings"]
     (finding,) = [row for row in findings if row["kind"] == "other_definition"]
     assert (finding["count"], finding["of"]) == (1, 1)

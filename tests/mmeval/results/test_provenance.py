@@ -39,6 +39,12 @@ def test_a_line_names_the_model_and_the_judges_as_they_were_served(
         assert fields(**others) == ["model: teller", "profile: standard", "run: night"]
 
 
+def test_a_line_states_the_share_of_released_prompts(tmp_path: Path) -> None:
+    prompts = {"tree": {"words": "released"}, "leaf": {"words": "own"}}
+    line = made_with(stored(tmp_path, prompts=prompts))
+    assert "prompts in the authors' words: 1 of 2" in line
+
+
 def test_results_of_a_part_of_the_metrics_name_the_others_and_the_command_for_all(
     tmp_path: Path,
 ) -> None:
