@@ -10,8 +10,8 @@ from mmeval.task.released.catalogue import catalogue_beside, read_catalogue
 from mmeval.task.released.chosen import (
     OWN,
     RELEASED,
+    ReleasedPrompts,
     prompt_folder,
-    released_prompts,
 )
 
 
@@ -23,13 +23,13 @@ def agent_prompts(agent: Agent, words: str) -> dict[str, PromptFile]:
     cache.
     """
     names = agent.prompt_names
-    prompts: dict[str, PromptFile] = {}
     if words == RELEASED:
-        for path in catalogue_beside(agent.folder):
-            prompts |= released_prompts(path, agent.name, names=names)
-    elif words not in OWN:
-        prompts |= prompt_folder(words)
-    return {name: prompt for name, prompt in prompts.items() if name in names}
+        released = ReleasedPrompts(catalogue_beside(agent.folder), agent.name)
+        return {name: released[name] for name in names & released.keys()}
+    if words in OWN:
+        return {}
+    in_folder = prompt_folder(words)
+    return {name: in_folder[name] for name in names & in_folder.keys()}
 
 
 def replaceable_prompts(agent: Agent, words: str) -> frozenset[str]:
