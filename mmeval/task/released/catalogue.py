@@ -361,8 +361,8 @@ def _problems(keys: CatalogueKeys) -> Iterator[Problem]:
     for position, template in enumerate(keys.templates):
         following = template.call.then
         if following is not None and following not in earlier:
-            place = ("templates", position, "call", "then")
-            yield place, f"{following!r} is not an earlier prompt of the list"
+            message = f"{following!r} is not an earlier prompt of the list"
+            yield ("templates", position, "call", "then"), message
         earlier.add(template.prompt)
     ids.update(figure.id for figure in keys.figures)
     for name, count in ids.items():
