@@ -144,12 +144,12 @@ def semantic_correctness(
     if unscored := missing_caption_score(contents, origin):
         return unscored
     values = {"candidate": candidate.text, "reference": reference_text}
-    form, share_of = score_form(reading), share
-    if PromptFile.of(prompt).released_call.get("reply") == "share":
-        form, share_of = share_form(reading), float
+    states_share = PromptFile.of(prompt).released_call.get("reply") == "share"
+    form = share_form(reading) if states_share else score_form(reading)
     questions = [Question(judge, form, prompt, values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     evidence = {**verdict.evidence, **origin}
     if verdict.unknown(SCORE):
         return replace(verdict.unscored(SCORE, bounds=(0.0, 1.0)), evidence=evidence)
-    return Score(share_of(verdict.values[SCORE]), evidence=evidence)
+    number = verdict.values[SCORE]
+    return Score(number if states_share else share(number), evidence=evidence)

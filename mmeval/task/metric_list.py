@@ -246,7 +246,8 @@ def written_metrics(
 def _recorded(prompt: Mapping[str, Any]) -> PromptValue:
     """Returns the text of a prompt, with the ids of a released text."""
     if "released" not in prompt:
-        return prompt["text"]
+        text: str = prompt["text"]
+        return text
     return {name: value for name, value in prompt.items() if name != "name"}
 
 
