@@ -103,7 +103,7 @@ def isg_holistic(
 
 
 def _in_items(content: Interleaved) -> Interleaved:
-    """Returns each block as an item of a request, without files that are no picture."""
+    """Returns each block as an item of a request. Other files are left out."""
     parts: list[Part] = []
     for part in blocks_of(content):
         if part.kind == "text":

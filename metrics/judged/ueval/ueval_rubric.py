@@ -175,7 +175,8 @@ def _sides(
         del image_values["answer"]
     text_criteria = criteria_of(labels, TEXT_CRITERIA)
     if PromptFile.of(prompts["text"]).released:
-        text_values[CACHED] = "yes" if len(text_criteria) > 1 else ""
+        is_cached = len(text_criteria) > 1
+        text_values[CACHED] = "yes" if is_cached else ""
     if PromptFile.of(prompts[kind]).released:
         image_values[CACHED] = "yes" if pictures else ""
     text = AnswerSide(
