@@ -29,8 +29,9 @@ def catalogue() -> dict[str, Any]:
     for number, name in enumerate(PROMPTS):
         digest = hashlib.sha256(text_of(name).encode()).hexdigest()
         recipe = f"name :PROMPTS[{number}]"
-        prompts.append({"id": name, "recipe": recipe, "sha256": digest})
-        templates.append({"prompt": name, "ids": [name], "fields": FIELDS})
+        prompt_id = f"stand_in.{name}"
+        prompts.append({"id": prompt_id, "recipe": recipe, "sha256": digest})
+        templates.append({"prompt": name, "ids": [prompt_id], "fields": FIELDS})
     source = {"repository": "me/ueval", "commit": COMMIT, "license": "none"}
     file = {"source": "ueval", "path": "judge.py", "prompts": prompts}
     return {"sources": {"ueval": source}, "files": [file], "templates": templates}
