@@ -4,7 +4,7 @@
     mmeval ls tasks '*'        all tasks
     mmeval ls metrics judge    the metrics with judge in their name
     mmeval ls metrics wer      a metric: all that it needs, its text and its switches
-    mmeval ls prompts isg      the prompts of tasks or an agent, our own and released
+    mmeval ls prompts my_task  the prompts of tasks or an agent, our own and released
 
 exit codes: 0 the list is printed; 2 the kind is unknown, or no task has the name.
 """
