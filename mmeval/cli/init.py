@@ -6,8 +6,10 @@ of a model.
     mmeval init backend my-model --output_path packages
     mmeval init agent illustrator
     mmeval init worker omni
+    mmeval init worker omni --recipe bagel
 
 A worker is for a model that needs its own environment: see --model process.
+A recipe is the worker of a research model, for the model's own repository.
 
 exit codes: 0 it was written; 2 the name cannot be used, or the folder exists.
 """
@@ -18,10 +20,14 @@ import argparse
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mmeval.errors import EXIT_OK, UnknownNameError, UsageError
 from mmeval.report.terminal import print_text
 from mmeval.settings import values
+
+if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
+    from mmeval.authoring.scaffold.recipes.facts import Recipe
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +49,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--subtasks", metavar="N", default=None, help="number of tasks (1)"
     )
+    parser.add_argument(
+        "--recipe", metavar="MODEL", default=None, help="research model of the worker"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         WrittenPackage,
         write_package,
     )
+    from mmeval.authoring.scaffold.recipes.facts import recipe_named
 
     if args.kind not in KINDS:
         raise UnknownNameError(
@@ -67,13 +77,35 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--subtasks: {error}") from None
     if subtasks > MAX_SUBTASKS:
         raise UsageError(f"--subtasks must be at most {MAX_SUBTASKS}, not {subtasks:,}")
+    if args.recipe is not None and kind != "worker":
+        raise UsageError("--recipe only applies to a worker; leave it out")
+    recipe = None if args.recipe is None else recipe_named(args.recipe)
     name = package_name(kind, args.name)
     written: WrittenPackage = write_package(
-        kind, name, values.path(args.output_path), subtasks=subtasks
+        kind,
+        name,
+        values.path(args.output_path),
+        subtasks=subtasks,
+        recipe=recipe,
     )
-    for line in _next(kind, name.module, written.folder, len(written.files)):
+    lines = (
+        _next(kind, name.module, written.folder, len(written.files))
+        if recipe is None
+        else _next_of(recipe, written.folder, len(written.files))
+    )
+    for line in lines:
         print_text(f"{line}\n")
     return EXIT_OK
+
+
+def _next_of(recipe: Recipe, folder: Path, files: int) -> Iterator[str]:
+    place = shlex.quote(str(folder))
+    yield f"wrote {folder}: {files} files"
+    yield f"not run with the weights: {recipe.title}, {recipe.memory} of device memory"
+    yield f"licence: code {recipe.code_licence}, weights {recipe.weights_licence}"
+    yield "next:"
+    yield f"  see {place}/README.md: its repository, environment and weights"
+    yield f"  mmeval try backend process --model_args {place}/model.yaml"
 
 
 def _next(

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from mmeval._version import __version__
 from mmeval.authoring.scaffold.names import PackageKind, PackageName
+from mmeval.authoring.scaffold.recipes.facts import Recipe
+from mmeval.authoring.scaffold.recipes.files import with_recipe
 from mmeval.authoring.scaffold.samples import rows_of
 from mmeval.errors import StorageError, UsageError
 from mmeval.installation import DISTRIBUTION
@@ -27,10 +29,17 @@ class WrittenPackage(NamedTuple):
 
 
 def write_package(
-    kind: PackageKind, name: PackageName, parent: Path, *, subtasks: int = 1
+    kind: PackageKind,
+    name: PackageName,
+    parent: Path,
+    *,
+    subtasks: int = 1,
+    recipe: Recipe | None = None,
 ) -> WrittenPackage:
-    """Writes ``parent/name``. Raises UsageError if the folder exists, and StorageError
-    if it cannot be written."""
+    """Writes ``parent/name``. A worker may be for the model of a recipe.
+
+    Raises UsageError if the folder exists, and StorageError if it cannot be written.
+    """
     folder = parent / name.name
     if folder.exists() or folder.is_symlink():
         raise UsageError(
@@ -40,7 +49,7 @@ def write_package(
     digits = len(str(subtasks))  # herbench_01 to herbench_12
     numbers = range(1, subtasks + 1)
     names = [f"{name.module}_{number:0{digits}}" for number in numbers]
-    content = dict(_content(kind, name, folder, names))
+    content = dict(_content(kind, name, folder, names, recipe))
     try:
         with replaced(folder) as new:
             for path, data in content.items():
@@ -56,7 +65,11 @@ def write_package(
 
 
 def _content(
-    kind: PackageKind, name: PackageName, folder: Path, subtasks: Sequence[str]
+    kind: PackageKind,
+    name: PackageName,
+    folder: Path,
+    subtasks: Sequence[str],
+    recipe: Recipe | None,
 ) -> Iterator[tuple[str, bytes]]:
     values = {
         "name": name.name,
@@ -66,8 +79,12 @@ def _content(
         "version": ".".join(__version__.split(".")[:2]),
         "mmeval": DISTRIBUTION,
         "subtasks": subtasks,
+        "recipe": recipe,
     }
-    for path, text in _templates(files("mmeval.authoring.scaffold").joinpath(kind), ""):
+    templates = _templates(files("mmeval.authoring.scaffold").joinpath(kind), "")
+    if recipe is not None:
+        templates = with_recipe(templates, recipe)
+    for path, text in templates:
         place = path.removesuffix(_SUFFIX).replace("NAME", name.module)
         if "SUBTASK" not in place:
             yield place, _filled(text, values)
