@@ -6,8 +6,11 @@ import pytest
 
 from mmeval.authoring.scaffold.recipes.facts import RECIPES, Recipe
 from mmeval.authoring.testing import check_backend
+from mmeval.authoring.testing.checks import combinations
+from mmeval.records import message
 from tests.support.recipes import served
 
+TEXTS = [message("user", text) for text in ("a hare", "two foxes", "is it so")]
 each_recipe = pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 
 
@@ -16,4 +19,7 @@ def test_its_worker_keeps_the_rules_of_every_backend(
     recipe: Recipe, tmp_path: Path
 ) -> None:
     with served(recipe, tmp_path) as backend:
-        check_backend(backend)
+        for wants in combinations(backend.capabilities):
+            draws_from_text = "image" in wants and not recipe.draws_from_pictures
+            prompts = TEXTS if draws_from_text else ()
+            check_backend(backend, prompts, wants=[wants])
