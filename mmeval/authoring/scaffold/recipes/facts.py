@@ -15,6 +15,8 @@ class Weights:
 
     folder: str
     hub_id: str
+    files: str = ""
+    """The files that are needed, or nothing for all."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,78 @@ RECIPES: tuple[Recipe, ...] = (
             "A picture may take minutes.",
         ),
         installed_later=("flash_attn==2.8.3 --no-build-isolation",),
+    ),
+    Recipe(
+        name="show_o2",
+        title="Show-o2-7B",
+        repository="showlab/Show-o",
+        commit="45a5a2de01d1ebd10cd5864d29310a76476cdf23",
+        folder="show-o2",
+        weights=(
+            Weights("model", "showlab/show-o2-7B"),
+            Weights("vae", "Wan-AI/Wan2.1-T2V-14B", files="Wan2.1_VAE.pth"),
+        ),
+        code_licence="Apache-2.0",
+        weights_licence="see the model card",
+        memory="not stated",
+        python="3.10",
+        requirements=(
+            "torch==2.5.1",
+            "torchvision==0.20.1",
+            "transformers==4.47.0",
+            "diffusers==0.31.0",
+            "einops==0.8.0",
+            "sentencepiece",
+            "omegaconf",
+            "torchdiffeq",
+            "accelerate==0.23.0",
+            "timm==1.0.12",
+            "huggingface-hub==0.24.0",
+            "numpy",
+            "Pillow",
+        ),
+        takes=("text", "image"),
+        gives=("text", "image"),
+        mode="exclusive",
+        draws_from_pictures=False,
+        limits=(
+            "One picture of 432 x 432 pixels for each answer with pictures.",
+            "The repository's filter of unsafe pictures is not used.",
+            "The first load fetches Qwen/Qwen2.5-7B-Instruct and "
+            "google/siglip-so400m-patch14-384 from the Hub.",
+        ),
+        installed_later=("flash-attn --no-build-isolation",),
+    ),
+    Recipe(
+        name="janus_flow",
+        title="JanusFlow-1.3B",
+        repository="deepseek-ai/Janus",
+        commit="1daa72fa409002d40931bd7b36a9280362469ead",
+        weights=(
+            Weights("model", "deepseek-ai/JanusFlow-1.3B"),
+            Weights("decoder", "stabilityai/sdxl-vae"),
+        ),
+        code_licence="MIT",
+        weights_licence="DeepSeek Model License",
+        memory="not stated",
+        python="3.9",
+        requirements=(
+            "torch==2.0.1",
+            "transformers>=4.38.2",
+            "timm>=0.9.16",
+            "accelerate",
+            "sentencepiece",
+            "attrdict",
+            "einops",
+            "diffusers",
+            "numpy<2",
+            "Pillow",
+        ),
+        takes=("text", "image"),
+        gives=("text", "image"),
+        mode="exclusive",
+        draws_from_pictures=False,
+        limits=("One picture of 384 x 384 pixels for each answer with pictures.",),
     ),
     Recipe(
         name="omnigen2",
