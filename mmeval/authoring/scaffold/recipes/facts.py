@@ -11,10 +11,11 @@ from mmeval.media import PartKind
 
 @dataclass(frozen=True)
 class Weights:
-    """A checkpoint on the Hugging Face Hub, and its folder below ``weights``."""
+    """A checkpoint, and its folder below ``weights``."""
 
     folder: str
     hub_id: str
+    """Its name on the Hugging Face Hub, or nothing if it is not there."""
     files: str = ""
     """The files that are needed, or nothing for all."""
 
@@ -258,6 +259,56 @@ RECIPES: tuple[Recipe, ...] = (
         mode="exclusive",
         draws_from_pictures=False,
         limits=("One picture of 512 x 512 pixels for each answer with pictures.",),
+    ),
+    Recipe(
+        name="next_gpt",
+        title="NExT-GPT 7b_tiva_v0",
+        repository="NExT-GPT/NExT-GPT",
+        commit="60d618b067ee4cb0d70e7075ae79852780b34fc2",
+        folder="NExT-GPT-Lagacy/code",
+        weights=(
+            Weights("model", "ChocoWu/nextgpt_7b_tiva_v0"),
+            Weights(
+                "pretrained",
+                "",
+                files="imagebind_ckpt/huge and vicuna_ckpt/7b_v0, as section 3.1 of "
+                "NExT-GPT-Lagacy/README.md shows",
+            ),
+        ),
+        code_licence="BSD-3-Clause; for research only",
+        weights_licence="not stated; Vicuna's is that of LLaMA",
+        memory="not stated",
+        python="3.9",  # the repository names 3.8, which has no scipy 1.11.2
+        requirements=(
+            "accelerate==0.19.0",
+            "decord==0.6.0",
+            "deepspeed==0.9.3",
+            "diffusers==0.17.0",
+            "einops==0.6.1",
+            "ftfy==6.1.1",
+            "imageio[ffmpeg]==2.31.1",
+            "iopath==0.1.10",
+            "matplotlib==3.7.1",
+            "numpy==1.24.3",
+            "peft==0.3.0",
+            "Pillow==9.5.0",
+            "pytorchvideo==0.1.5",
+            "PyYAML==6.0",
+            "regex==2023.6.3",
+            "scipy==1.11.2",
+            "timm==0.9.2",
+            "torch==1.13.1",
+            "torchaudio==0.13.1",
+            "torchvision==0.14.1",
+            "transformers==4.29.2",
+        ),
+        takes=("text", "image", "audio", "video"),
+        gives=("text", "image", "audio", "video"),
+        mode="interleaved",
+        limits=(
+            "At most one picture, sound and film for each answer.",
+            "The repository drops the text after the last of them.",
+        ),
     ),
     Recipe(
         name="anygpt",
