@@ -1,6 +1,7 @@
 """Workers of recipes, run on a stand-in of the model's repository."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,19 @@ def served(recipe: Recipe, folder: Path, **arguments: Any) -> Iterator[ProcessBa
         yield backend
     finally:
         asyncio.run(backend.close())
+
+
+def model_file(recipe: Recipe, folder: Path, **arguments: Any) -> Path:
+    """The value of ``--model_args`` that runs a worker on the stand-in."""
+    serve = written(recipe, folder) / "serve.py"
+    settings = {
+        "command": [sys.executable, str(serve)],
+        "env": variables(recipe),
+        **arguments,
+    }
+    file = folder / "model.yaml"
+    file.write_text(json.dumps(settings))
+    return file
 
 
 def answers(backend: ProcessBackend, *requests: Request) -> list[Response]:
