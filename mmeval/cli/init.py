@@ -6,7 +6,7 @@ of a model.
     mmeval init backend my-model --output_path packages
     mmeval init agent illustrator
     mmeval init worker omni
-    mmeval init worker omni --recipe bagel
+    mmeval init worker painter --recipe bagel
 
 A worker is for a model that needs its own environment: see --model process.
 A recipe is the worker of a research model, for the model's own repository.

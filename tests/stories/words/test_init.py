@@ -25,6 +25,9 @@ CASES = {
         "metric class",
         "benchmark x --output_path gone/folder",
         "worker omni",
+        "worker omni --recipe bagel",
+        "worker omni --recipe bagle",
+        "metric omni --recipe bagel",
     )
 }
 
