@@ -48,7 +48,7 @@ _TOGETHER = {
         "tests/metrics/image",
         "tests/metrics/video",
         "tests/metrics/test_models.py",
-        "tests/stories/test_bad_prompts.py",
+        "tests/stories/prompts/test_bad_prompts.py",
         "tests/stories/test_unima.py",
         "tests/tasks/mme_unify",
     ),

@@ -31,7 +31,7 @@ FAULTS: tuple[Fault, ...] = get_args(Fault)
 _GREY = re.compile(r"grey (\d+)")
 _BEST = 5
 _STEP = 25
-"""A picture that is darker or brighter by so much is graded one lower."""
+"""A picture that is darker or brighter by this is graded one lower."""
 _FULL_MARKS = "full marks"
 _CONSTANT = 4
 _NOISE = 0.2

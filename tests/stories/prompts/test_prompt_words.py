@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.test_released_prompts import (
+from tests.stories.prompts.test_released_prompts import (
     RELEASED,
     ROW,
     SCRIPT,
