@@ -26,6 +26,8 @@ OWN_COMMAND = "mmeval run"
 """The run's own command, of which this is the beginning."""
 NO_TEST_CAN = {"export HF_HOME=FOLDER"}
 """To move to a larger disk."""
+TRIED_ELSEWHERE = {"mmeval prepare TASK --prompts --prompts_from CLONE"}
+"""In the stories of released prompts."""
 END_OF_A_CAUSE = {"--data bundled", "--max_connections N sends several at once"}
 """What looks like a remedy in a snapshot, and is the last line of a long cause."""
 BROKEN = Scripted({"error": {"message": "out of order"}}, status=500)
@@ -177,4 +179,5 @@ def printed() -> set[str]:
             continue
         text = re.sub(r" \\\n +", " ", file.read_text("utf-8"))
         found.update(re.findall(r"^ {8,}((?:mmeval |pip |export |--).*)$", text, re.M))
-    return {without_places(remedy) for remedy in found} - END_OF_A_CAUSE - NO_TEST_CAN
+    remedies = {without_places(remedy) for remedy in found}
+    return remedies - END_OF_A_CAUSE - NO_TEST_CAN - TRIED_ELSEWHERE
