@@ -147,6 +147,8 @@ class RescoreOptions(ScoringOptions):
     """The recorded roles of the run, with secrets hidden. ``roles`` replaces them."""
     draw: AnswerDraw | None = None
     """The random draw of answers to score; None for all answers."""
+    indices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The indices of the samples to score, by task. Of other tasks, all are scored."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ The new run is scored as every run is. Each of its answers is about a sample of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,8 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.task_records import TaskRecords, trial_rows
 
-_READY = "answers_are_made"
+_MADE = "made_answers"
+"""The field of a run's record with the names of the parts that are complete."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,18 @@ def kept_answers(
 
 
 def write_run(
-    folder: Path, answers: Iterable[KeptAnswer], record: Mapping[str, Any]
+    folder: Path,
+    answers: Iterable[KeptAnswer],
+    record: Mapping[str, Any],
+    parts: Collection[str] = ("all",),
 ) -> None:
-    """Writes a run of made answers, unless it is complete. Raises StorageError.
+    """Writes parts of a run of made answers, unless they are complete.
 
-    ``record`` is that of the run that the answers are from, with what differs.
+    ``answers`` are those of the parts. Answers of other parts stay. ``record`` is that
+    of the run that the answers are from, with what differs. Raises StorageError.
     """
-    if RunFolder.read_record(folder).get(_READY):
+    complete = RunFolder.read_record(folder).get(_MADE, ())
+    if set(parts) <= set(complete):
         return
     media = MediaStore(folder / "media")
     counts: dict[str, int] = {}
@@ -120,7 +126,8 @@ def write_run(
             of_task.close()
         media.sync()
         target.describe(**_described(record, counts))
-        target.note(finished=True, **{_READY: True})
+        made = sorted({*complete, *parts})
+        target.note(finished=True, **{_MADE: made})
 
 
 def _keep(records: TaskRecords, answer: KeptAnswer) -> None:

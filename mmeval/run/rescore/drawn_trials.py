@@ -56,12 +56,12 @@ def _filter(drawn: DrawnSamples, places: Places, task: str) -> TrialFilter:
     for name in drawn.samples:
         if name[0] == task:
             indices.update(places[name])
-    return _OfSamples(frozenset(indices))
+    return OfSamples(frozenset(indices))
 
 
 @dataclass(frozen=True)
-class _OfSamples:
-    """A filter that can be sent to another process."""
+class OfSamples:
+    """Accepts the trials of some samples. It can be sent to another process."""
 
     indices: frozenset[int]
 

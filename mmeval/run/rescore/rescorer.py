@@ -38,7 +38,7 @@ from mmeval.run.options import (
 )
 from mmeval.run.preparation import BEFORE, check_backends
 from mmeval.run.progress import Progress, RunTally
-from mmeval.run.rescore.drawn_trials import draw_trials
+from mmeval.run.rescore.drawn_trials import OfSamples, draw_trials
 from mmeval.run.rescore.selection import (
     check_any_available,
     left_aside,
@@ -197,9 +197,11 @@ class RecordedTrialsRun:
         self._recorded_samples: Counter[str] = Counter()
         self._samples = {task.name: set[int]() for task in selection}
         """The indices of samples with recorded trials, by task."""
-        self._drawn: Mapping[str, TrialFilter] = {}
+        self._drawn: dict[str, TrialFilter] = {}
+        for name, indices in options.indices.items():
+            self._drawn[name] = OfSamples(frozenset(indices))
         if options.draw is not None:
-            self._drawn = draw_trials(options.draw, options.folder, run.tasks)
+            self._drawn |= draw_trials(options.draw, options.folder, run.tasks)
 
     @property
     def work(self) -> Stoppable:

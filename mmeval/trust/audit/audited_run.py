@@ -170,6 +170,7 @@ class AuditedRun:
             folder=self._changed.folder,
             metrics=tuple(metrics),
             draw=None,
+            indices=self._changed.indices,
         )
         outcome = ask_about_answers(of_changed, self.report)
         self.exit_code = self.exit_code or outcome.exit_code

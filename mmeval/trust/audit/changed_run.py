@@ -7,7 +7,7 @@ unchanged answer replies anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from mmeval.trust.audit.changed_answers import AGAIN, CHANGES
 from mmeval.trust.kept_answers import KeptAnswer, write_run
 
 FOLDER = "audit"
-_VERSION = 2
+_VERSION = 3
 """Raised if a change is made in another way, so that judges are asked anew."""
 _NUMBERS = {check: number for number, check in enumerate(CHANGES)}
 
@@ -37,17 +37,19 @@ class ChangedTrial(NamedTuple):
 class ChangedRun:
     """The answers of a run, changed for some checks, and the folder for them.
 
-    Equal answers and checks have the same folder, so that an audit can be continued.
+    Equal answers have the same folder, whatever the checks are. So an audit can be
+    continued, and one with further checks asks only about the changes of these.
     """
 
     def __init__(
         self, run: StoredRun, answers: Sequence[KeptAnswer], checks: Sequence[str]
     ) -> None:
         self._run = run
-        self._changed = list(_changed(answers, (AGAIN, *checks)))
+        self._checks = dict.fromkeys((AGAIN, *checks))
+        self._changed = list(_changed(answers, self._checks))
         digests = [answer.digest for answer in answers]
         places = [[answer.task, answer.index] for answer in answers]
-        name = digest([_VERSION, sorted(set(checks)), places, digests])[:12]
+        name = digest([_VERSION, places, digests])[:12]
         self.folder = run.folder / FOLDER / name
 
     @property
@@ -60,21 +62,30 @@ class ChangedRun:
         """All changed trials with their answers."""
         return self._changed
 
+    @property
+    def indices(self) -> Mapping[str, tuple[int, ...]]:
+        """The indices of the changed samples in the folder, by task."""
+        of_task: dict[str, list[int]] = {}
+        for trial in self.trials:
+            of_task.setdefault(trial.task, []).append(trial.sample_index)
+        return {task: tuple(indices) for task, indices in of_task.items()}
+
     def write(self) -> None:
-        """Writes the folder, unless it is complete. Raises StorageError."""
+        """Writes the changes that the folder does not have. Raises StorageError."""
         answers = []
         for trial, answer in self._changed:
             answers.append(replace(answer, index=trial.sample_index))
         record = self._run.record
         identity = record["identity"]
         asked_anew = {**identity, "seed": identity["seed"] + 1}
-        write_run(self.folder, answers, {**record, "identity": asked_anew})
+        described = {**record, "identity": asked_anew}
+        write_run(self.folder, answers, described, self._checks)
 
 
 def _changed(
-    answers: Sequence[KeptAnswer], checks: Sequence[str]
+    answers: Sequence[KeptAnswer], checks: Iterable[str]
 ) -> Iterator[tuple[ChangedTrial, KeptAnswer]]:
-    for check in dict.fromkeys(checks):
+    for check in checks:
         for place, answer in CHANGES[check](answers).items():
             # each change of a sample is a sample of its own
             index = answer.index * len(CHANGES) + _NUMBERS[check]

@@ -116,6 +116,20 @@ def test_nothing_is_asked_twice(greys: Greys) -> None:
     assert again.out == first.out
 
 
+def test_further_checks_ask_only_about_their_changes(greys: Greys) -> None:
+    greys.audit("honest", "--checks", "swap")
+    dry = greys.audit("honest", "--checks", "swap,inject", "--dry_run")
+    greys.audit("honest", "--checks", "swap,inject")
+    assert CountedJudge.calls == ROWS
+    assert f"in {ROWS} calls" in dry.out
+
+
+def test_another_judge_is_asked_only_about_its_checks(greys: Greys) -> None:
+    greys.audit("honest", "--checks", "swap,inject")
+    greys.audit("blind", "--checks", "swap")
+    assert CountedJudge.calls == 3 * ROWS
+
+
 def test_the_kept_verdicts_of_a_run_are_not_asked_again(greys: Greys) -> None:
     greys.audit("constant", "--checks", "repeat")
     assert CountedJudge.calls == ROWS
