@@ -156,6 +156,15 @@ def _share_of_range(line: _Line, name: str, low: float, high: float) -> float | 
     return (value - low) / (high - low)
 
 
+def _position(line: _Line, name: str) -> float | None:
+    place = line.number_of(name)
+    if place is not None and not 0 <= place <= 1:
+        raise line.error(
+            f"{name} is {place:g}; a place in a list is from 0 (first) to 1 (last)"
+        )
+    return place
+
+
 def _call(line: _Line, scores: Mapping[str, float | None]) -> Call:
     trial = line.required("trial")
     check = line.required("check")
@@ -170,8 +179,8 @@ def _call(line: _Line, scores: Mapping[str, float | None]) -> Call:
         again=scores["again"],
         changed=scores["changed"],
         is_unsure=line.text("changed") == NOT_SURE,
-        position=line.number_of("position"),
-        position_turned=line.number_of("position_turned"),
+        position=_position(line, "position"),
+        position_turned=_position(line, "position_turned"),
         score=scores["score"],
         human=line.number_of("human"),
         human2=line.number_of("human2"),

@@ -39,8 +39,8 @@ from mmeval.trust.audit.questions import Asked, JudgedTask, Questions, new_calls
 from mmeval.trust.audit.rated_calls import (
     Label,
     ScoredAnswer,
+    first_two_ratings,
     length_calls,
-    ratings_by_two,
     self_calls,
 )
 from mmeval.trust.audit.verdicts import NO_VERDICT, Place, Verdict, verdicts_in
@@ -54,7 +54,7 @@ from mmeval.trust.run_scores import trial_name
 CALLS = "calls.jsonl"
 """The file with what a judge said, in the form that ``audit --from`` reads."""
 NO_ORDER = "the metric shows the judge no pair whose order can be turned; use --from"
-NOT_RATED_TWICE = "no answer of the run has ratings of two people"
+NOT_RATED = "no answer of the run has a rating that is a number"
 NO_FAMILY = "name the label of answers of the judge's own family with --own"
 SAME_VERSION = "all verdicts are of one day and one version of the judge"
 _DIGITS = 16
@@ -156,8 +156,8 @@ class AuditedRun:
         """Returns why a check has no trial, by check, after ``ask``."""
         return {
             "order": NO_ORDER,
-            LENGTH: NOT_RATED_TWICE,
-            SELF: NOT_RATED_TWICE if self.own else NO_FAMILY,
+            LENGTH: NOT_RATED,
+            SELF: NOT_RATED if self.own else NO_FAMILY,
             DRIFT: SAME_VERSION,
         }
 
@@ -263,11 +263,11 @@ class AuditedRun:
         return f"{answer.task}/{verdict.cluster or answer.sample.id}"
 
     def _rated_calls(self, first: Mapping[Place, Verdict]) -> Iterator[Call]:
-        """Yields the verdicts on answers that two people rated."""
+        """Yields the verdicts on answers that people rated."""
         if not RATED.intersection(self.checks):
             return
         names = {self.judges.number, *map(self.judges.metric, self._tasks)}
-        rated = ratings_by_two(self.ratings, self.judges.run, names)
+        rated = first_two_ratings(self.ratings, self.judges.run, names)
 
         scored = []
         for answer in self._answers:

@@ -16,13 +16,13 @@ from mmeval.trust.run_scores import trial_name
 
 Label = tuple[str, str]
 """The name and the value of a label."""
-TwoRatings = Mapping[str, tuple[float, float]]
-"""The ratings of two people, by trial."""
+RatingPairs = Mapping[str, tuple[float, float | None]]
+"""The ratings of two people by trial. The second is None if one person rated it."""
 
 
-def ratings_by_two(
+def first_two_ratings(
     ratings: Iterable[Rating], run: StoredRun, questions: Collection[str]
-) -> TwoRatings:
+) -> RatingPairs:
     """Returns the ratings of two people of answers that the run has now, by trial. If
     there are more, these are the first two.
 
@@ -34,12 +34,13 @@ def ratings_by_two(
     if len(asked) > 1:
         kept = [rating for rating in kept if rating.question in questions]
     current = ratings_of_kept_answers(kept, {"": run})
-    two_of = {}
+    pairs = {}
     for (_, trial), of_trial in first_passes(current).items():
         numbers = _numbers(of_trial)
-        if len(numbers) > 1:
-            two_of[trial] = (numbers[0], numbers[1])
-    return two_of
+        if numbers:
+            second = numbers[1] if len(numbers) > 1 else None
+            pairs[trial] = (numbers[0], second)
+    return pairs
 
 
 def _numbers(ratings: Sequence[Rating]) -> list[float]:
@@ -59,7 +60,7 @@ class ScoredAnswer(NamedTuple):
     cluster: str
 
 
-def length_calls(scored: Iterable[ScoredAnswer], rated: TwoRatings) -> Iterator[Call]:
+def length_calls(scored: Iterable[ScoredAnswer], rated: RatingPairs) -> Iterator[Call]:
     """Yields the scores of rated answers with the number of their words."""
     for row in scored:
         words = len(row.answer.output.words.split())
@@ -68,7 +69,7 @@ def length_calls(scored: Iterable[ScoredAnswer], rated: TwoRatings) -> Iterator[
 
 
 def self_calls(
-    scored: Iterable[ScoredAnswer], rated: TwoRatings, own: Label
+    scored: Iterable[ScoredAnswer], rated: RatingPairs, own: Label
 ) -> Iterator[Call]:
     """Yields the scores of rated answers, and whether they are of the judge's own
     family: those whose sample has the label ``own``."""
@@ -79,7 +80,7 @@ def self_calls(
             yield replace(call, own=float(is_own))
 
 
-def _calls(check: str, row: ScoredAnswer, rated: TwoRatings) -> Iterator[Call]:
+def _calls(check: str, row: ScoredAnswer, rated: RatingPairs) -> Iterator[Call]:
     answer = row.answer
     trial = trial_name(answer.task, answer.sample.id, answer.repeat)
     if trial in rated:

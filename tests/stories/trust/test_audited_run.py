@@ -11,7 +11,8 @@ from PIL import Image
 
 from mmeval import plugins
 from mmeval.authoring.testing import PlantedJudge
-from mmeval.trust.audit.audited_run import NO_FAMILY, NOT_RATED_TWICE, SAME_VERSION
+from mmeval.trust.audit.audited_run import NO_FAMILY, NOT_RATED, SAME_VERSION
+from mmeval.trust.audit.checks import ONE_RATING
 from mmeval.trust.ratings_file import RatingsFile, ratings_path
 from mmeval.trust.records import Rating
 from tests.support.cli import QUIET, Ended, mmeval
@@ -245,11 +246,11 @@ def test_what_cannot_be_audited_is_refused(
     assert CountedJudge.calls == 0
 
 
-def rate_twice(greys: Greys) -> None:
-    """Two people grade each answer, by the words that it has."""
+def rate(greys: Greys, *raters: str) -> None:
+    """People grade each answer, by the words that it has."""
     ratings = []
     for number in range(1, ROWS + 1):
-        for rater in ("ann", "ben"):
+        for rater in raters:
             value = (number + (rater == "ben")) % 3
             ratings.append(Rating(f"greys/{number}/0", rater, float(value)))
     path = ratings_path(greys.run, "study")
@@ -259,29 +260,41 @@ def rate_twice(greys: Greys) -> None:
 
 
 def test_length_needs_no_call_if_two_people_rated_the_answers(greys: Greys) -> None:
-    rate_twice(greys)
+    rate(greys, "ann", "ben")
     row = checks(greys.audit("constant", *LENGTH))["length"]
     assert CountedJudge.calls == 0
     assert row["clusters"] == ROWS
 
 
+def test_length_is_unknown_with_one_rating_of_each_answer(greys: Greys) -> None:
+    rate(greys, "ann")
+    row = checks(greys.audit("constant", *LENGTH))["length"]
+    assert (row["verdict"], row["why"]) == ("unknown", ONE_RATING)
+
+
+def test_one_rating_of_each_answer_may_be_assumed_to_be_exact(greys: Greys) -> None:
+    rate(greys, "ann")
+    row = checks(greys.audit("constant", *LENGTH, "--assume_exact"))["length"]
+    assert row["clusters"] == ROWS
+
+
 def test_length_is_unknown_without_ratings(greys: Greys) -> None:
     row = checks(greys.audit("constant", *LENGTH))["length"]
-    assert (row["verdict"], row["why"]) == ("unknown", NOT_RATED_TWICE)
+    assert (row["verdict"], row["why"]) == ("unknown", NOT_RATED)
 
 
 @pytest.mark.parametrize(
     ("own", "why"), [("", NO_FAMILY), ("by=m", "the ratings or the feature")]
 )
 def test_a_family_is_named_by_a_label(own: str, why: str, greys: Greys) -> None:
-    rate_twice(greys)
+    rate(greys, "ann", "ben")
     flags = ("--own", own) if own else ()
     ended = greys.audit("constant", "--checks", "self", "--format", "json", *flags)
     assert checks(ended)["self"]["why"].startswith(why)
 
 
 def test_own_answers_are_known_by_their_label(greys: Greys) -> None:
-    rate_twice(greys)
+    rate(greys, "ann", "ben")
     greys.audit("constant", "--checks", "self", "--own", "by=me")
     [file] = greys.run.glob("audit/*/calls.jsonl")
     own = [json.loads(line)["own"] for line in file.read_text().splitlines()]

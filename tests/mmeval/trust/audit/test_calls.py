@@ -46,8 +46,16 @@ def test_a_judge_may_not_be_sure(tmp_path: Path) -> None:
         {"check": "swap", "trial": "t", "first": 11},
         {"check": "swap", "trial": "t", "first": "good"},
         {"check": "swop", "trial": "t"},
+        {"check": "order", "trial": "t", "position": 3, "position_turned": 1},
     ],
-    ids=["no trial", "no check", "out of range", "a word", "unknown check"],
+    ids=[
+        "no trial",
+        "no check",
+        "out of range",
+        "a word",
+        "unknown check",
+        "third place",
+    ],
 )
 def test_a_bad_row_is_refused_with_its_line(
     row: dict[str, object], tmp_path: Path
