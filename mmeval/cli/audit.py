@@ -25,9 +25,9 @@ once more with another seed, and once after each change. The same command contin
 after an interruption, and --dry_run prints the calls. Without --checks, the checks of a
 run are repeat, swap, blind, blank, encode and inject. The checks length and self use
 ratings of two people in the run's folder, drift uses its kept verdicts, and order needs
---from. What the judge said is kept in the run's folder, as audit/NAME/calls.jsonl. The
-results are kept as a page and as JSON in audit/certificates, named by the digest of
-judge, prompts and sample.
+--from. The verdicts are kept in the run's folder, and those of the last audit are
+exported as audit/NAME/calls.jsonl. The results are kept as a page and as JSON in
+audit/certificates, named by the digest of judge, prompts and sample.
 
 With --from, no judge is asked. The file has JSON lines, or CSV with the same names:
 check, trial, cluster (the sample) and the judge's scores. These are first, again (asked
@@ -94,7 +94,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--from",
         metavar="CALLS",
         type=Path,
-        help="what the judge said, as JSON lines or CSV, in place of a run",
+        help="verdicts of a judge, as JSON lines or CSV, in place of a run",
     )
     parser.add_argument(
         "--sample",
@@ -232,7 +232,9 @@ def _audited_run(
     if args.sample < 1:
         raise UsageError("--sample must be at least 1")
     if not settings["judge"].value:
-        raise UsageError("name the judge with --judge, or what it said with --from")
+        raise UsageError(
+            "name the judge with --judge, or give its verdicts with --from"
+        )
     stored = StoredRun(run_folder(args.folder))
     number = judged_number([stored], args.metric)
     limits = limits or range_in_run(stored, number)

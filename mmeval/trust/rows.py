@@ -126,7 +126,8 @@ def read_gold(path: Path) -> dict[str, Value]:
 
 
 def read_calls(path: Path, limits: Range | None = None) -> list[Call]:
-    """Returns what a judge said, its scores put from the range ``limits`` on 0 to 1.
+    """Returns the verdicts of a judge, with scores from the range ``limits`` put on 0
+    to 1.
 
     Raises the errors of ``read_ratings``, and UsageError if a score is not in the
     range.

@@ -1,9 +1,9 @@
-"""Audits a judge: runs its checks over its verdicts, and judges them together.
+"""Audits a judge: computes each check from its verdicts, and corrects them together.
 
     result = audit(calls, checks=("swap", "inject"))
     result.exit_code(("swap",)), result.checks[0].word
 
-Who asked the judge does not matter: this takes what it said.
+The verdicts are those of a run or of a file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Asks a judge about kept answers of a run, unchanged and changed.
 
 The judge is asked as ``mmeval score`` asks it: with the same prompts, journal, budget
-and retries. What it said before is not asked again.
+and retries. It is not asked again for verdicts that are kept.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from mmeval.trust.records import Rating
 from mmeval.trust.run_scores import trial_name
 
 CALLS = "calls.jsonl"
-"""The file with what a judge said, in the form that ``audit --from`` reads."""
+"""The file of the verdicts of the last audit, in the form that ``--from`` reads."""
 NO_ORDER = "the metric shows the judge no pair whose order can be turned; use --from"
 NOT_RATED = "no answer of the run has a rating that is a number"
 NO_FAMILY = "name the label of answers of the judge's own family with --own"
@@ -132,7 +132,7 @@ class AuditedRun:
         )
 
     def ask(self) -> list[Call]:
-        """Asks the judge, and returns what it said, on a scale from 0 to 1.
+        """Asks the judge, and returns its verdicts, on a scale from 0 to 1.
 
         Raises the errors of ``rescore``.
         """

@@ -1,4 +1,4 @@
-"""What a judge said of one trial, plainly and after a change."""
+"""The verdicts of a judge on one trial, plainly and after a change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 LENGTH, SELF, DRIFT = "length", "self", "drift"
-"""The checks that use what is kept, besides what the judge says of changed answers."""
+"""The checks that need no changed answers."""
 RATED = frozenset((LENGTH, SELF))
 """The checks that need ratings of people."""
 LOOKING = ("swap", "blind", "blank")
@@ -23,9 +23,9 @@ class Call:
 
     ``first`` is its score, ``again`` the score when asked once more, and ``changed``
     that of the changed trial. A score is None if it is missing. ``is_unsure`` is True
-    if the judge said of the changed trial that it cannot tell. ``position`` is the
-    place of its choice in a list as shown, from 0 (first) to 1 (last), and
-    ``position_turned`` the place when the list is turned round.
+    if the judge is not sure of the changed trial. ``position`` is the place of its
+    choice in a list as shown, from 0 (first) to 1 (last), and ``position_turned`` the
+    place when the list is turned round.
 
     ``score`` is compared with the ratings ``human`` and ``human2``, and with the number
     of ``words`` of the answer, or with ``own``: 1 if the answer's model is of the
