@@ -46,7 +46,12 @@ from mmeval.trust.audit.rated_calls import (
 from mmeval.trust.audit.verdicts import NO_VERDICT, Place, Verdict, verdicts_in
 from mmeval.trust.correction.rated_trials import Range
 from mmeval.trust.kept_answers import KeptAnswer, kept_answers
-from mmeval.trust.kept_verdicts import RunJudges, judges_in, score_sets_of
+from mmeval.trust.kept_verdicts import (
+    RunJudges,
+    definition_in,
+    judges_in,
+    score_sets_of,
+)
 from mmeval.trust.new_judge import AskedJudge, ask_about_answers
 from mmeval.trust.records import Rating
 from mmeval.trust.run_scores import trial_name
@@ -97,9 +102,8 @@ class AuditedRun:
     def calls_to_make(self) -> dict[str, int]:
         """Returns the number of calls that ``ask`` would make, by check. The plain
         verdicts are named ``first``."""
-        sets = self.judges.score_sets(self.judge.name)
-        first = self._verdicts(self.judges.run.folder, sets)
-        made = self._verdicts(self._changed.folder, self._changed_sets())
+        first = self._kept_verdicts(self.judges.run.folder)
+        made = self._kept_verdicts(self._changed.folder)
         plain = []
         for answer, questions in zip(self._answers, self._plain_questions, strict=True):
             is_settled = first.get(_place(answer), NO_VERDICT).is_settled
@@ -333,16 +337,20 @@ class AuditedRun:
     ) -> dict[Place, Verdict]:
         return verdicts_in(folder, score_sets, self.judges)
 
-    def _changed_sets(self) -> dict[str, Path]:
-        """Returns the judge's score sets of changed answers, by task."""
+    def _kept_verdicts(self, folder: Path) -> dict[Place, Verdict]:
+        """Returns the judge's verdicts in a run folder by the prompts of this audit."""
+        definitions = self.judge.definitions(self.judges)
         sets = {}
         for task in self._tasks:
-            stored = StoredTask(task, {}, self._changed.folder, None)
-            for score_set in score_sets_of(stored):
-                of_metric = judges_in(score_set.plan, self.judges.metric(task))
-                if score_set.score_set and self.judge.name in of_metric:
-                    sets[task] = score_set.score_set
-        return sets
+            metric = self.judges.metric(task)
+            for stored in score_sets_of(StoredTask(task, {}, folder, None)):
+                # by digests, as a kept definition has lists in place of tuples
+                of_set = digest(definition_in(stored.plan, metric))
+                is_alike = of_set == digest(definitions[task])
+                is_of_judge = self.judge.name in judges_in(stored.plan, metric)
+                if stored.score_set and is_alike and is_of_judge:
+                    sets[task] = stored.score_set
+        return self._verdicts(folder, sets)
 
 
 def _trial_name(answer: KeptAnswer) -> str:

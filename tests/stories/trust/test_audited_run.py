@@ -35,6 +35,10 @@ LENGTH = ("--checks", "length", "--format", "json")
 DRIFT = ("--checks", "drift", "--format", "json")
 
 
+BLINKERED = '{"judge_grade": {"show_input": false}}'
+"""The judge does not see the question."""
+
+
 class CountedJudge(PlantedJudge):
     """A planted judge that counts its calls."""
 
@@ -107,6 +111,15 @@ def test_the_run_makes_the_calls_that_the_dry_run_names(greys: Greys) -> None:
     dry = greys.audit("honest", "--dry_run")
     assert CountedJudge.calls == 0
     greys.audit("honest")
+    assert f"in {CountedJudge.calls} calls" in dry.out
+
+
+def test_the_dry_run_names_the_calls_with_another_prompt(greys: Greys) -> None:
+    greys.audit("honest", "--checks", "swap")
+    flags = ("--checks", "swap", "--metric_args", BLINKERED)
+    dry = greys.audit("honest", *flags, "--dry_run")
+    greys.audit("honest", *flags)
+    assert CountedJudge.calls > 0
     assert f"in {CountedJudge.calls} calls" in dry.out
 
 
