@@ -15,6 +15,8 @@ from tests.support.cli import QUIET, mmeval
 SENTINEL = "a sentinel of the released words"
 COMMIT = "c" * 40
 FIELDS = {"<<question>>": ["question"], "<<rubric_item>>": ["criterion"]}
+NOT_COMPARABLE = 3
+"""The exit code of a comparison without comparable numbers."""
 PROMPTS = ("ueval_text", "ueval_image_open", "ueval_image_closed")
 
 
@@ -59,11 +61,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def judge_of(server: AbleServer) -> tuple[str, str]:
+    return "--judge", f"openai,model=j,base_url={server.url}"
+
+
 def run(folder: Path, server: AbleServer, words: str) -> Path:
     mmeval(
         "run",
         *("--tasks", "ueval_art", "--data", "bundled", "--model", "reference"),
-        *("--judge", f"openai,model=j,base_url={server.url}"),
+        *judge_of(server),
         *("--prompts", words, "--output_path", folder / words),
         *QUIET,
     )
@@ -90,13 +96,16 @@ def test_reports_and_exports_of_a_benchmark_have_no_released_words(
         ("report", of_run, "--layout", "ueval", "--output_path", out / "layout"),
         ("compare", of_own, of_run, "--output_path", out / "pair"),
         ("export", of_run, "--format", "ueval", "--output_path", out / "export"),
-        ("score", of_run, "--output_path", out / "r.json", "--log_samples", *QUIET),
+        ("score", of_run, *judge_of(server), "--log_samples", *QUIET),
     ]
     printed = ""
     for command in commands:
         done = mmeval(*command)
+        assert done.code in (0, NOT_COMPARABLE), done.err
         printed += done.out + done.err
     names = {file.name for file in out.iterdir()}
     assert {"page", "tables", "pair", "export"} <= names
     assert SENTINEL not in printed
     assert SENTINEL not in written(out)
+    shared = [*of_run.glob("samples_*.jsonl"), *of_run.glob("results_*.json")]
+    assert all(SENTINEL not in file.read_text() for file in shared)

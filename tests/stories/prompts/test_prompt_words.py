@@ -13,18 +13,13 @@ from tests.stories.prompts.test_released_prompts import (
     SENT,
     SENTINEL,
     TASK,
+    TASK_TEMPLATE,
     prepared,
     run,
     sent,
 )
 from tests.support.able_server import Abilities, AbleServer
 from tests.support.cli import QUIET, Ended, mmeval, results
-
-OWN_TEMPLATE = """\
-  - prompt: t
-    frame: [{system: [trees.judge]}, {user: [input]}]
-    assembled: mmeval
-"""
 
 
 @pytest.fixture
@@ -74,7 +69,7 @@ def test_a_run_in_released_words_is_scored_again_in_our_own(
 def test_a_score_in_released_words_keeps_the_prompt_of_the_task(
     folder: Path, server: AbleServer
 ) -> None:
-    (folder / "released.yaml").write_text(RELEASED + OWN_TEMPLATE)
+    (folder / "released.yaml").write_text(RELEASED + TASK_TEMPLATE)
     prepared(folder)
     run(folder, server, "own")
     score(folder, server, "--prompts", "released")

@@ -30,6 +30,11 @@ templates:
     fields: {{'{{tree}}': [answer]}}
     doubled_braces: true
 """
+TASK_TEMPLATE = """\
+  - prompt: t
+    frame: [{system: [trees.judge]}, {user: [input]}]
+    assembled: mmeval
+"""
 TASK = """\
 task: t
 dataset_path: rows
@@ -207,36 +212,36 @@ def test_a_hostile_prompt_is_text_on_the_page(folder: Path, server: AbleServer) 
     assert "<script>alert(1)" not in words
 
 
-def test_nothing_that_leaves_the_run_folder_contains_released_words(
+def test_tables_contain_no_released_text(folder: Path, server: AbleServer) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    of_run = folder / "runs" / "reference" / "default"
+    out = folder / "out"
+    formats = "markdown,latex,csv"
+    done = mmeval("report", of_run, "--format", formats, "--output_path", out)
+    assert done.code == 0, done.err
+    assert len(list((out / "tables").iterdir())) > 1
+    assert SENTINEL not in done.out + written(out)
+
+
+def test_a_samples_file_contains_no_released_text(
     folder: Path, server: AbleServer
 ) -> None:
+    (folder / "released.yaml").write_text(RELEASED + TASK_TEMPLATE)
     prepared(folder)
-    out = folder / "out"
-    file = out / "results.json"
-    run(folder, server, "released", "runs", "--report", "true")
-    run(folder, server, "own", "own")
-    of_run = folder / "runs" / "reference" / "default"
-    of_own = folder / "own" / "reference" / "default"
-    formats = ("markdown", "latex", "csv", "svg")
-    done = [
-        mmeval("report", of_run, "--output_path", out / "page"),
-        mmeval(
-            *("report", of_run, "--format", ",".join(formats)),
-            *("--output_path", out / "tables"),
-        ),
-        mmeval("compare", of_own, of_run, "--output_path", out / "pair"),
-        mmeval("compare", of_own, of_run, "--output_path", out / "pair.json"),
-        mmeval("score", of_run, "--output_path", file, "--log_samples", *QUIET),
-        mmeval("trace", of_run),
-    ]
-    for name in ("vlmevalkit", "lmms_eval", "own"):
-        done.append(
-            mmeval("export", of_run, "--format", name, "--output_path", out / name)
-        )
-    printed = "".join(ended.out + ended.err for ended in done)
-    assert SENTINEL not in printed
-    assert SENTINEL not in written(out)
-    assert SENTINEL not in written(of_run / "report")
+    run(folder, server, "released", "runs", "--log_samples", "true")
+    (samples,) = (folder / "runs").rglob("samples_*.jsonl")
+    row = json.loads(samples.read_text())
+    assert row["arguments"]["gen_args_0"]["arg_0"] == "released prompt: trees.judge"
+    assert SENTINEL not in samples.read_text()
+
+
+def test_a_trace_contains_no_released_text(folder: Path, server: AbleServer) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    done = mmeval("trace", folder / "runs" / "reference" / "default")
+    assert done.code == 0, done.err
+    assert SENTINEL not in done.out + done.err
 
 
 def test_a_comparison_names_the_difference_in_words(
