@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -60,7 +61,11 @@ class Recipe:
 
         Raises RecipeError if the content has no such text.
         """
-        text = self._text(content)
+        try:
+            text = self._text(content)
+        except RecursionError:
+            # a sum of thousands of texts is a tree of that depth
+            raise RecipeError("the file is nested too deeply") from None
         return text.strip() if self.written.endswith(_STRIPPED) else text
 
     def _text(self, content: str) -> str:
@@ -128,14 +133,21 @@ def _module(content: str) -> ast.Module:
         raise RecipeError(f"the file has more than {MAX_CHARS:,} characters")
     try:
         try:
-            return ast.parse(content)
+            return _parsed(content)
         except SyntaxError as error:
             # a released file has a comment in the place of a value
             lines = content.splitlines()
             lines[(error.lineno or 1) - 1] = ""
-            return ast.parse("\n".join(lines))
+            return _parsed("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise RecipeError(f"the file is not Python ({error})") from None
+
+
+def _parsed(content: str) -> ast.Module:
+    with warnings.catch_warnings():
+        # Python warns of an escape such as \d, but reads it
+        warnings.simplefilter("ignore")
+        return ast.parse(content)
 
 
 def _scope(module: ast.Module, name: str) -> ast.AST:

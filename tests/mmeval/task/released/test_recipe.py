@@ -116,3 +116,14 @@ def test_a_file_without_the_text_is_an_error(recipe: str) -> None:
 def test_a_file_that_is_not_python_is_an_error(content: str) -> None:
     with pytest.raises(RecipeError, match="is not Python"):
         Recipe("name :RULE").extract(content)
+
+
+def test_a_script_that_is_nested_too_deeply_is_an_error() -> None:
+    content = "RULE = " + " + ".join(["'Judge it.'"] * 1500)
+    with pytest.raises(RecipeError):
+        Recipe("name :RULE").extract(content)
+
+
+def test_an_odd_escape_in_a_script_gives_no_warning() -> None:
+    content = "PATTERN = '\\d'\nRULE = 'Judge it.'\n"
+    assert Recipe("name :PATTERN").extract(content) == "\\d"
