@@ -38,9 +38,8 @@ def listed_prompts(
     tasks, agents = chosen_by(names, include_path)
     own: dict[tuple[str, str], None] = {}
     for agent in agents:
-        prompts = agent.prompts()
-        for name in sorted(agent.prompt_names):
-            own[name, prompts.sha256(name)] = None
+        for record in agent.prompts().records(agent.prompt_names):
+            own[record["name"], record["sha256"]] = None
     for file in tasks:
         for prompt in build(file).prompts:
             own[prompt["name"], prompt["sha256"]] = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from mmeval.findings.finding import Finding, Subject
 from mmeval.program.prompt_origin import without_text
 from mmeval.system.wording import listed
 
@@ -54,6 +55,24 @@ def words_note(rows: Mapping[str, Mapping[str, Any]]) -> str:
         if prompts:
             notes.append(f"{_WHOSE[whose]}: {listed(prompts, MAX_NAMED)}")
     return f"prompts {'; '.join(notes)}"
+
+
+def words_findings(
+    prompts: Iterable[Mapping[str, Any]], subject: Subject
+) -> Iterator[Finding]:
+    """Yields a finding that names the prompts by whose words they are in, if any prompt
+    is in the authors' words."""
+    rows = prompts_json(prompts)
+    note = words_note(rows)
+    if note:
+        yield Finding(
+            "other_definition",
+            subject,
+            count=len(names_by_words(rows)["released"]),
+            of=len(rows),
+            cause=note,
+            severity="note",
+        )
 
 
 def released_share(rows: Mapping[str, Mapping[str, Any]]) -> str:

@@ -39,11 +39,12 @@ from mmeval.program.calls import MODEL
 from mmeval.program.role_variants import check_variants
 from mmeval.records.digests import digest
 from mmeval.records.request import GenerationParams
+from mmeval.results.prompt_words import words_findings
 from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
 from mmeval.system.folders import own_cache
-from mmeval.system.wording import file_name, listed
+from mmeval.system.wording import file_name
 from mmeval.task.released.agents import agent_prompts, as_records
 from mmeval.task.task import Task
 
@@ -55,8 +56,6 @@ ROLE_LIMIT = "max_connections"
 
 This argument overrides ``--max_connections``.
 """
-MAX_NAMED = 8
-"""Maximum number of an agent's prompts that a finding names."""
 GEN = "gen."
 """The prefix of generation parameters in a role's arguments: ``gen.temperature``."""
 
@@ -422,25 +421,13 @@ def _roles_by_kind(tasks: Sequence[Task]) -> set[str]:
     return roles
 
 
-def words_findings(backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
-    """Yields a finding for each agent that asks prompts in the authors' words. It names
-    these prompts, and those that are in our own words."""
+def agent_words_findings(backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
+    """Yields a finding for each agent that asks prompts in the authors' words."""
     for role, backend in backends.items():
-        if not isinstance(backend, AgentBackend) or not backend.prompts.released:
-            continue
-        released = list(backend.prompts.released)
-        own = sorted(backend.agent.prompt_names.difference(released))
-        cause = f"prompts in the authors' words: {listed(released, MAX_NAMED)}"
-        if own:
-            cause += f"; in own words: {listed(own, MAX_NAMED)}"
-        yield Finding(
-            "other_definition",
-            Subject(role=role, name=backend.agent.name),
-            count=len(released),
-            of=len(released) + len(own),
-            cause=cause,
-            severity="note",
-        )
+        if isinstance(backend, AgentBackend):
+            agent = backend.agent
+            prompts = backend.prompts.records(agent.prompt_names)
+            yield from words_findings(prompts, Subject(role=role, name=agent.name))
 
 
 def option_findings(

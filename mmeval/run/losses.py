@@ -21,7 +21,7 @@ from mmeval.metric.judge.verdict import UNREAD
 from mmeval.metric.scoring.score_set import finished_rows
 from mmeval.records.response import HOPELESS
 from mmeval.records.score import Result
-from mmeval.results.prompt_words import names_by_words, prompts_json, words_note
+from mmeval.results.prompt_words import words_findings
 from mmeval.results.task_results import UnscoredReasons, in_evidence, unscored_reasons
 from mmeval.run.data_size import FEWER_SAMPLES
 from mmeval.run.jobs import DataFault
@@ -29,7 +29,6 @@ from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
 from mmeval.store.paths import TrialFilter
-from mmeval.task.task import Task
 
 MAX_REASONS = 5
 """Number of reasons that are stated per number; the others are counted."""
@@ -120,7 +119,8 @@ def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
         for name, cause in causes:
             subject = Subject(task.name, name)
             yield Finding("not_comparable", subject, cause=cause, severity="note")
-    yield from _words_of_prompts(outcome.selection)
+    prompts = chain.from_iterable(task.prompts for task in outcome.selection)
+    yield from words_findings(prompts, Subject())
     for name, subset in outcome.subsets.items():
         if not subset.partial:
             continue
@@ -136,21 +136,6 @@ def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
             subset.chosen,
             subset.of or 0,
             cause=cause,
-            severity="note",
-        )
-
-
-def _words_of_prompts(tasks: Iterable[Task]) -> Iterator[Finding]:
-    """Yields a finding that names the prompts in released words, if there are any."""
-    prompts = chain.from_iterable(task.prompts for task in tasks)
-    rows = prompts_json(prompts)
-    note = words_note(rows)
-    if note:
-        yield Finding(
-            "other_definition",
-            count=len(names_by_words(rows)["released"]),
-            of=len(rows),
-            cause=note,
             severity="note",
         )
 

@@ -24,7 +24,7 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.verdict_log import version_findings
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import report_unavailable, task_words, with_data
-from mmeval.run.backends import words_findings
+from mmeval.run.backends import agent_words_findings
 from mmeval.run.costs.bill import known_dollars
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import Bill, bills
@@ -319,7 +319,7 @@ class Runner:
         every = (
             *findings,
             *comparability_findings(outcome),
-            *words_findings(source.backends.named),
+            *agent_words_findings(source.backends.named),
         )
         findings = tuple(with_severities(every, counts, tolerated=tolerated))
         return replace(outcome, findings=findings, exit_code=exit_code(findings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +42,12 @@ class Prompts:
     def names(self) -> frozenset[str]:
         return frozenset(self._files)
 
-    def sha256(self, name: str) -> str:
-        """Returns the digest of a prompt's text. Raises KeyError."""
-        return self._files[name].sha256
+    def records(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Returns the records of prompts, in the order of their names.
+
+        Raises KeyError for an unknown name.
+        """
+        return [self._files[name].to_json() for name in sorted(names)]
 
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
         """Returns the messages of a prompt, filled with these values. Values may

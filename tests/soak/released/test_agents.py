@@ -215,7 +215,7 @@ def test_a_run_states_which_step_is_in_our_own_words(
     findings = results(folder / "runs")["mmeval"]["findings"]
     (finding,) = [row for row in findings if row["kind"] == "other_definition"]
     assert (finding["count"], finding["of"]) == (5, 6)
-    assert finding["cause"].endswith("in own words: structure")
+    assert finding["cause"].endswith("own: structure")
 
 
 def test_the_other_agent_of_the_benchmark_asks_with_the_released_suffix(
