@@ -108,9 +108,7 @@ def obtain(file: ReleasedFile, folder: Path | None) -> FileState:
         return _all(file, "changed", reason)
     state = _state(file, content)
     if any(prompt.state == "here" for prompt in state.prompts):
-        path = cached_path(file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, content)
+        write_atomic(cached_path(file), content)
     return state
 
 

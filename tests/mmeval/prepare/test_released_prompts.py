@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.dataset import hub
+from mmeval.errors import StorageError
 from mmeval.prepare.released_prompts import (
     FileState,
     cached_state,
@@ -105,6 +106,14 @@ def test_another_file_of_the_host_is_refused(tmp_path: Path, host: str) -> None:
     state = obtain(file, None)
     assert states(state) == ["changed", "changed"]
     assert not cached_path(file).exists()
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, cache: Path) -> None:
+    clone = written(tmp_path / "clone")
+    cache.write_text("a file in the place of the folder")
+    (file,) = catalogue(tmp_path).files
+    with pytest.raises(StorageError, match="cannot be written"):
+        obtain(file, clone)
 
 
 def test_a_changed_text_of_a_clone_is_refused_by_id(tmp_path: Path) -> None:
