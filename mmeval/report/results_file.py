@@ -192,7 +192,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "results": [result.to_json() for result in results],
         "protocols": {task.name: task.protocol_name for task in tasks},
         "metrics": {task.name: _metrics(task, outcome) for task in tasks},
-        "prompts": prompts_json(prompts),
+        "prompts": prompts_json([*prompts, *outcome.agent_prompts]),
         "refusals": {task.name: task.refusals for task in tasks},
         "subset": {name: subset.to_json() for name, subset in outcome.subsets.items()},
         "asked": {task.name: _asked_trials(task, outcome) for task in tasks},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.finding import Finding
 from mmeval.program.prompt_origin import without_text
 from mmeval.system.wording import listed
 
@@ -58,7 +58,7 @@ def words_note(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def words_findings(
-    prompts: Iterable[Mapping[str, Any]], subject: Subject
+    prompts: Iterable[Mapping[str, Any]],
 ) -> Iterator[Finding]:
     """Yields a finding that names the prompts by whose words they are in, if any prompt
     is in the authors' words."""
@@ -67,7 +67,6 @@ def words_findings(
     if note:
         yield Finding(
             "other_definition",
-            subject,
             count=len(names_by_words(rows)["released"]),
             of=len(rows),
             cause=note,

@@ -39,7 +39,6 @@ from mmeval.program.calls import MODEL
 from mmeval.program.role_variants import check_variants
 from mmeval.records.digests import digest
 from mmeval.records.request import GenerationParams
-from mmeval.results.prompt_words import words_findings
 from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
@@ -421,13 +420,18 @@ def _roles_by_kind(tasks: Sequence[Task]) -> set[str]:
     return roles
 
 
-def agent_words_findings(backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
-    """Yields a finding for each agent that asks prompts in the authors' words."""
-    for role, backend in backends.items():
+def agent_prompts_asked(backends: Mapping[str, AnyBackend]) -> list[dict[str, Any]]:
+    """Returns the records of the agents' prompts, without texts.
+
+    The name of an agent precedes the name of its prompt, as in ``isg_agent.plan``.
+    """
+    records: list[dict[str, Any]] = []
+    for backend in backends.values():
         if isinstance(backend, AgentBackend):
             agent = backend.agent
-            prompts = backend.prompts.records(agent.prompt_names)
-            yield from words_findings(prompts, Subject(role=role, name=agent.name))
+            for record in backend.prompts.records(agent.prompt_names):
+                records.append({**record, "name": f"{agent.name}.{record['name']}"})
+    return records
 
 
 def option_findings(

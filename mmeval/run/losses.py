@@ -120,7 +120,7 @@ def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
             subject = Subject(task.name, name)
             yield Finding("not_comparable", subject, cause=cause, severity="note")
     prompts = chain.from_iterable(task.prompts for task in outcome.selection)
-    yield from words_findings(prompts, Subject())
+    yield from words_findings([*prompts, *outcome.agent_prompts])
     for name, subset in outcome.subsets.items():
         if not subset.partial:
             continue

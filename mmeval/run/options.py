@@ -233,6 +233,8 @@ class RunOutcome:
     """The device of metrics' models; empty if no model was loaded."""
     handshakes: Mapping[str, Sequence[Probe]] = field(default_factory=dict)
     """The results of the handshake of each role, by role."""
+    agent_prompts: Sequence[Mapping[str, Any]] = ()
+    """The records of the agents' prompts, without texts."""
     findings: tuple[Finding, ...] = ()
     """The findings of the run."""
     seal: Seal | None = None

@@ -24,7 +24,7 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.verdict_log import version_findings
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import report_unavailable, task_words, with_data
-from mmeval.run.backends import agent_words_findings
+from mmeval.run.backends import agent_prompts_asked
 from mmeval.run.costs.bill import known_dollars
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import Bill, bills
@@ -179,6 +179,7 @@ class Runner:
                 runtime.observer.waiting = self.progress.waiting
                 runtime.observer.loading = self.progress.loading
             budget.watch(broker.roles)
+            _record_agent_prompts(folder, source)
 
             open_run = OpenRun(folder, broker, tasks, scorer, self.progress)
             try:
@@ -313,13 +314,13 @@ class Runner:
             left_aside=conclusion.left_aside,
             metric_device=metric_device,
             handshakes=handshakes,
+            agent_prompts=_agent_prompts(source, run.folder),
             findings=findings,
         )
         tolerated = is_tolerated(counts, self.options.max_unscored)
         every = (
             *findings,
             *comparability_findings(outcome),
-            *agent_words_findings(source.backends.named),
         )
         findings = tuple(with_severities(every, counts, tolerated=tolerated))
         return replace(outcome, findings=findings, exit_code=exit_code(findings))
@@ -332,6 +333,19 @@ def _probing(probing: Probing, source: TrialSource) -> Probing:
     most = source.most_trials
     is_few = most is not None and most < FEWEST_TRIALS
     return "off" if is_few else "needed"
+
+
+def _record_agent_prompts(folder: RunFolder, source: TrialSource) -> None:
+    """Records the prompts of agents, so that a later scoring can name them."""
+    prompts = agent_prompts_asked(source.backends.named)
+    if source.makes_trials and prompts:
+        folder.note(agent_prompts=prompts)
+
+
+def _agent_prompts(source: TrialSource, folder: RunFolder) -> list[dict[str, Any]]:
+    """Returns the prompts of the agents that answered, and of those that judge."""
+    recorded = folder.record.get("agent_prompts", [])
+    return [*recorded, *agent_prompts_asked(source.backends.named)]
 
 
 def _record_handshakes(

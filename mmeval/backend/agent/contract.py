@@ -107,7 +107,8 @@ class Agent:
     @property
     def prompt_names(self) -> frozenset[str]:
         """The names of the prompts that the agent asks."""
-        return frozenset(self.asked) or self.prompts().names
+        names = self.prompts().names
+        return names.intersection(self.asked) if self.asked else names
 
     def prompts(self, given: str | Mapping[str, Any] = "") -> Prompts:
         """Returns the agent's prompts. The given prompts, or files of a given folder,

@@ -43,11 +43,17 @@ class Prompts:
         return frozenset(self._files)
 
     def records(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        """Returns the records of prompts, in the order of their names.
+        """Returns the records of prompts without their texts, in the order of their
+        names.
 
         Raises KeyError for an unknown name.
         """
-        return [self._files[name].to_json() for name in sorted(names)]
+        records: list[dict[str, Any]] = []
+        for name in sorted(names):
+            record = self._files[name].to_json()
+            del record["text"]
+            records.append(record)
+        return records
 
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
         """Returns the messages of a prompt, filled with these values. Values may

@@ -215,7 +215,23 @@ def test_a_run_states_which_step_is_in_our_own_words(
     findings = results(folder / "runs")["mmeval"]["findings"]
     (finding,) = [row for row in findings if row["kind"] == "other_definition"]
     assert (finding["count"], finding["of"]) == (5, 6)
-    assert finding["cause"].endswith("own: structure")
+    assert finding["cause"].endswith("own: isg_agent.structure")
+
+
+def test_a_scored_run_names_the_texts_of_each_step(
+    folder: Path, server: ScriptedRoles
+) -> None:
+    prepared(folder)
+    run(folder, server)
+    judge = f"openai,model=p,base_url={server.url}"
+    of_run = folder / "runs" / "isg_agent" / "default"
+    done = mmeval("score", of_run, "--metrics", "isg_structural", "--judge", judge)
+    assert done.code == 0, done.err
+    prompts = results(folder / "runs")["mmeval"]["prompts"]
+    ids = [text["id"] for text in prompts["isg_agent.select"]["texts"]]
+    assert ids == ["isg.agent.select.system", "isg.agent.tools"]
+    assert prompts["isg_agent.structure"]["words"] == "own"
+    assert all("text" not in row for row in prompts.values())
 
 
 def test_the_other_agent_of_the_benchmark_asks_with_the_released_suffix(
