@@ -423,7 +423,7 @@ def _roles_by_kind(tasks: Sequence[Task]) -> set[str]:
 def agent_prompts_asked(backends: Mapping[str, AnyBackend]) -> list[dict[str, Any]]:
     """Returns the records of the agents' prompts, without texts.
 
-    The name of an agent precedes the name of its prompt, as in ``isg_agent.plan``.
+    The name of an agent precedes the name of its prompt, as in ``my_agent.plan``.
     """
     records: list[dict[str, Any]] = []
     for backend in backends.values():
