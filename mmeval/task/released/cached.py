@@ -14,10 +14,6 @@ from mmeval.task.released.recipe import Recipe, RecipeError
 MAX_BYTES = 8_000_000
 
 
-class ChangedTextError(RecipeError):
-    """The error for a text that does not have the digest of its catalogue."""
-
-
 def prompts_folder() -> Path:
     """Returns the folder of released files in the cache. Raises StorageError."""
     return own_cache() / "prompts"
@@ -67,8 +63,8 @@ def content_of(path: Path) -> bytes:
 def released_text(prompt: PromptKeys, content: bytes) -> str:
     """Returns the text of a prompt in the content of its file.
 
-    Raises RecipeError if the file does not contain the text, and ChangedTextError if
-    the text has another digest.
+    Raises RecipeError if the file does not contain the text, or if the text has another
+    digest.
     """
     try:
         text = Recipe(prompt.recipe).extract(content.decode())
@@ -76,7 +72,7 @@ def released_text(prompt: PromptKeys, content: bytes) -> str:
         raise RecipeError("the file is not UTF-8 text") from None
     actual = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     if actual != prompt.sha256:
-        raise ChangedTextError(
+        raise RecipeError(
             f"the text has the SHA-256 {actual[:12]}..., not {prompt.sha256[:12]}..."
         )
     return text

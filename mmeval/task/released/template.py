@@ -1,4 +1,4 @@
-"""Makes the template of a judge's prompt from released texts in the cache."""
+"""Makes the template of a prompt from released texts in the cache."""
 
 from __future__ import annotations
 
