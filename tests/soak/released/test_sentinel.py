@@ -1,42 +1,27 @@
 """Released words of a benchmark's judge are in no file that reports and exports write."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from mmeval.task.released import chosen
 from tests.support.able_server import Abilities, AbleServer
 from tests.support.cli import QUIET, mmeval
+from tests.support.released import use_stand_ins
 
 SENTINEL = "a sentinel of the released words"
-COMMIT = "c" * 40
-FIELDS = {"<<question>>": ["question"], "<<rubric_item>>": ["criterion"]}
+IDS = (
+    "ueval.system",
+    "ueval.text",
+    "ueval.text.rubric",
+    "ueval.image.open",
+    "ueval.image.closed",
+    "ueval.image.rubric",
+)
+TEXTS = {prompt_id: f"{SENTINEL} in {prompt_id}" for prompt_id in IDS}
 NOT_COMPARABLE = 3
 """The exit code of a comparison without comparable numbers."""
-PROMPTS = ("ueval_text", "ueval_image_open", "ueval_image_closed")
-
-
-def text_of(prompt: str) -> str:
-    return f"{SENTINEL} for {prompt}: <<question>>, <<rubric_item>>"
-
-
-def catalogue() -> dict[str, Any]:
-    """A catalogue of stand-ins for the judge's prompts, all in one file."""
-    prompts = []
-    templates = []
-    for number, name in enumerate(PROMPTS):
-        digest = hashlib.sha256(text_of(name).encode()).hexdigest()
-        recipe = f"name :PROMPTS[{number}]"
-        prompt_id = f"stand_in.{name}"
-        prompts.append({"id": prompt_id, "recipe": recipe, "sha256": digest})
-        templates.append({"prompt": name, "ids": [prompt_id], "fields": FIELDS})
-    source = {"repository": "me/ueval", "commit": COMMIT, "license": "none"}
-    file = {"source": "ueval", "path": "judge.py", "prompts": prompts}
-    return {"sources": {"ueval": source}, "files": [file], "templates": templates}
 
 
 @pytest.fixture
@@ -49,15 +34,8 @@ def server() -> Iterator[AbleServer]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose cache has the stand-ins."""
-    cache = tmp_path / "cache"
-    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(cache))
-    clone = cache / "prompts" / f"me+ueval@{COMMIT}"
-    clone.mkdir(parents=True)
-    texts = [text_of(name) for name in PROMPTS]
-    (clone / "judge.py").write_text(f"PROMPTS = {texts!r}\n")
-    file = tmp_path / "released.yaml"
-    file.write_text(yaml.safe_dump(catalogue()))
-    monkeypatch.setattr(chosen, "catalogue_files", lambda tasks: [file])
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    use_stand_ins(TEXTS, monkeypatch)
     return tmp_path
 
 
