@@ -1,4 +1,4 @@
-"""Released words of a benchmark's judge are in no file that reports and exports write."""
+"""Released words of a benchmark are in no file that reports and exports write."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +18,9 @@ IDS = (
     "ueval.image.open",
     "ueval.image.closed",
     "ueval.image.rubric",
+    "mme.csq",
+    "mme.vcot.first",
+    "mme.vcot.later",
 )
 TEXTS = {prompt_id: f"{SENTINEL} in {prompt_id}" for prompt_id in IDS}
 NOT_COMPARABLE = 3
@@ -86,4 +89,39 @@ def test_reports_and_exports_of_a_benchmark_have_no_released_words(
     assert SENTINEL not in printed
     assert SENTINEL not in written(out)
     shared = [*of_run.glob("samples_*.jsonl"), *of_run.glob("results_*.json")]
+    assert all(SENTINEL not in file.read_text() for file in shared)
+
+
+def test_files_about_released_prompts_of_tasks_have_no_released_words(
+    folder: Path, server: AbleServer
+) -> None:
+    runs = {}
+    for words in ("own", "released"):
+        mmeval(
+            "run",
+            *("--tasks", "mme_unify_csq,mme_unify_vcot", "--data", "bundled"),
+            *("--model", "openai", "--probe", "false"),
+            *("--model_args", f"model=m,base_url={server.url},outputs=text+image"),
+            *("--prompts", words, "--log_samples", "true"),
+            *("--output_path", folder / words, *QUIET),
+        )
+        runs[words] = folder / words / "m" / "default"
+    assert any(SENTINEL in str(question) for question in server.questions)
+    of_run = runs["released"]
+    out = folder / "out"
+    commands: list[tuple[Any, ...]] = [
+        ("report", of_run, "--output_path", out / "page"),
+        ("compare", runs["own"], of_run, "--output_path", out / "pair"),
+        ("export", of_run, "--format", "mme_unify", "--output_path", out / "export"),
+    ]
+    printed = ""
+    for command in commands:
+        done = mmeval(*command)
+        assert done.code in (0, NOT_COMPARABLE), done.err
+        printed += done.out + done.err
+    assert SENTINEL not in printed
+    assert SENTINEL not in written(out)
+    samples = list(of_run.glob("samples_*.jsonl"))
+    assert len(samples) == 2
+    shared = [*samples, *of_run.glob("results_*.json")]
     assert all(SENTINEL not in file.read_text() for file in shared)
