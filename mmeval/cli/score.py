@@ -134,7 +134,11 @@ def rescore_options(
 ) -> RescoreOptions:
     """Returns the options of scoring a run. ``of_run`` are its recorded settings."""
     from mmeval.run.options import RescoreOptions
-    from mmeval.settings.role_flags import agent_prompts, recorded_roles, role_specs
+    from mmeval.settings.role_flags import (
+        agent_prompt_names,
+        recorded_roles,
+        role_specs,
+    )
     from mmeval.store.answer_draw import AnswerDraw
     from mmeval.task.task import TaskOverrides
 
@@ -150,7 +154,7 @@ def rescore_options(
             profile=values["profile"],
             refusals=values["refusals"],
             prompts=values["prompts"],
-            agent_prompts=agent_prompts(roles.values()),
+            agent_prompts=agent_prompt_names(roles.values()),
             judge_prompts=values["judge_prompts"],
             trust_remote_code=values["trust_remote_code"],
         ),

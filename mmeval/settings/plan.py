@@ -14,7 +14,7 @@ from mmeval.errors import UsageError
 from mmeval.run.options import RunOptions
 from mmeval.settings.report_options import ReportContext, refuse_taken
 from mmeval.settings.resolve import Setting, exclude_each_other
-from mmeval.settings.role_flags import agent_prompts, model_spec, role_specs
+from mmeval.settings.role_flags import agent_prompt_names, model_spec, role_specs
 from mmeval.store.shard import Shard
 from mmeval.system.secrets import secret_values, without_secrets
 from mmeval.task.task import TaskOverrides
@@ -74,7 +74,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> RunPlan:
         option_values["output_path"] = output_path.parent
     overrides = TaskOverrides(
         **_fields_of("overrides", values),
-        agent_prompts=agent_prompts(
+        agent_prompts=agent_prompt_names(
             (option_values["model"], *option_values["roles"].values())
         ),
     )

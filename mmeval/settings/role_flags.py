@@ -97,7 +97,7 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
     return {role: replace(spec, words=words) for role, spec in specs.items()}
 
 
-def agent_prompts(specs: Iterable[BackendSpec]) -> frozenset[str]:
+def agent_prompt_names(specs: Iterable[BackendSpec]) -> frozenset[str]:
     """Returns the names of the prompts of agents that ``--prompts`` can replace."""
     names: frozenset[str] = frozenset()
     for spec in specs:
