@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from mmeval.task.released.cached import (
     content_of,
     file_in,
     released_text,
-    typed_path,
 )
 from mmeval.task.released.catalogue import Catalogue, ReleasedFile
 from mmeval.task.released.recipe import RecipeError
@@ -113,15 +111,14 @@ def obtain(file: ReleasedFile, folder: Path | None) -> FileState:
 
 
 def figure_states(catalogues: Iterable[Catalogue]) -> Iterator[PromptState]:
-    """Yields the states of prompts that stand in figures. A typed prompt is here."""
+    """Yields the prompts that stand in figures, each with its file in a folder for
+    ``--prompts``."""
     for catalogue in catalogues:
         for figure in catalogue.figures:
-            path = typed_path(figure.id)
-            if path.is_file():
-                yield PromptState(figure.id, "here")
-            else:
-                where = f"type it yourself: {shlex.quote(str(path))}"
-                yield PromptState(figure.id, "figure", f"{where} ({figure.shown_in})")
+            names = figure.replaces or ("TASK",)
+            files = " and ".join(f"FOLDER/{name}.jinja" for name in names)
+            where = f"type it into {files} ({figure.shown_in})"
+            yield PromptState(figure.id, "figure", where)
 
 
 def without_licence(files: Sequence[ReleasedFile]) -> list[str]:

@@ -29,11 +29,6 @@ def cached_path(file: ReleasedFile) -> Path:
     return path_inside(folder, file.keys.path)
 
 
-def typed_path(prompt_id: str) -> Path:
-    """Returns the place of a prompt that stands in a figure and that a user types."""
-    return prompts_folder() / "typed" / f"{prompt_id}.txt"
-
-
 def file_in(folder: Path, file: ReleasedFile) -> Path | None:
     """Returns a released file in a clone, or in a folder of clones, if it is there.
 

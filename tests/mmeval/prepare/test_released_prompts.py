@@ -17,7 +17,7 @@ from mmeval.prepare.released_prompts import (
     figure_states,
     obtain,
 )
-from mmeval.task.released.cached import cached_path, typed_path
+from mmeval.task.released.cached import cached_path
 from mmeval.task.released.catalogue import Catalogue, read_catalogue
 
 COMMIT = "c" * 40
@@ -155,10 +155,7 @@ def test_nothing_is_fetched_offline(
     assert states(obtain(file, None)) == ["missing", "missing"]
 
 
-def test_a_prompt_of_a_figure_is_here_when_it_is_typed(tmp_path: Path) -> None:
-    file = typed_path("trees.task")
-    before = [figure.state for figure in figure_states([catalogue(tmp_path)])]
-    file.parent.mkdir(parents=True)
-    file.write_text("Draw a tree.")
-    after = [figure.state for figure in figure_states([catalogue(tmp_path)])]
-    assert (before, after) == (["figure"], ["here"])
+def test_a_prompt_of_a_figure_names_its_file_in_a_folder(tmp_path: Path) -> None:
+    (figure,) = figure_states([catalogue(tmp_path)])
+    assert figure.state == "figure"
+    assert "FOLDER/TASK.jinja" in figure.reason
