@@ -236,8 +236,10 @@ def _missing_calls(calls: Sequence[Call], score: Score | None) -> Sequence[Call]
 def _scores(task: StoredTask) -> dict[_Place, Score]:
     scores = {}
     for row in task.score_rows():
-        place = (task.name, row["i"], row["n"])
-        scores[place] = Score.from_json(row["scores"][METRIC])
+        # a spent budget leaves rows without a score
+        if METRIC in row["scores"]:
+            place = (task.name, row["i"], row["n"])
+            scores[place] = Score.from_json(row["scores"][METRIC])
     return scores
 
 

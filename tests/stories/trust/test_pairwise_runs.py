@@ -241,6 +241,8 @@ def test_a_spent_budget_is_continued(painted: Painted) -> None:
     stopped = painted.compare("honest", "--budget_calls", "30")
     made = CountedJudge.calls
     assert stopped.code == 3, stopped.err
+    dry = painted.compare("honest", "--dry_run")
+    assert dry.code == 0, dry.err
     painted.compare("honest")
     assert made + CountedJudge.calls == 2 * PAIRS
 
