@@ -32,12 +32,15 @@ from mmeval.trust.correction.rated_trials import (
 from mmeval.trust.pairs.first_side import fair_share_p
 
 NO_TRIAL = "no trial has the values that this check compares"
+NO_FALL = "no answer has a score of at least half, which could fall"
+FULL_MARKS = "all answers have full marks already"
 ONE_CLUSTER = "all trials are of one cluster"
 ALIKE = "all trials have the same value"
 ONE_RATING = "each trial needs two ratings, human and human2"
 NO_VARIATION = "the ratings or the feature do not vary enough"
 _WIDE = 0.1
 _NARROW = 0.05
+_FALLS = (-1.0, 1.0)
 _HIGH = 0.5
 """A fall is looked for from this score on."""
 
@@ -109,10 +112,12 @@ def _looking(calls: Sequence[Call]) -> Evidence:
     complete = _with_values(about_media, "first", "again", "changed")
     high = _that_can_fall(complete)
     if not high:
-        return Evidence(why=NO_TRIAL)
+        return Evidence(why=NO_FALL if complete else NO_TRIAL)
     fall = _column(high, "again") - _column(high, "changed")
     clusters = _clusters(high)
-    mean = clustered_mean(fall, clusters)
+    # a judge with one answer for all gets no interval
+    limits = _FALLS if fall.min() > 0 else NO_RANGE
+    mean = clustered_mean(fall, clusters, limits)
     first = _column(high, "first")
     details = {
         "bd": bd(first, _column(high, "changed")),
@@ -159,7 +164,7 @@ def _inject(calls: Sequence[Call]) -> Evidence:
     complete = _with_values(calls, "first", "again", "changed")
     can_rise = [call for call in complete if call.first is not None and call.first < 1]
     if not can_rise:
-        return Evidence(why=NO_TRIAL)
+        return Evidence(why=FULL_MARKS if complete else NO_TRIAL)
     changed = _column(can_rise, "changed")
     rise = changed - _column(can_rise, "again")
     clusters = _clusters(can_rise)

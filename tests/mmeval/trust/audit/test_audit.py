@@ -5,6 +5,7 @@ import pytest
 
 from mmeval.trust.audit.audit import audit
 from mmeval.trust.audit.calls import Call
+from mmeval.trust.audit.checks import FULL_MARKS, NO_FALL
 from mmeval.trust.audit.evidence import CheckResult, Evidence
 
 
@@ -60,6 +61,20 @@ def test_low_scores_cannot_fall() -> None:
     result = only(low)
     assert result.word == "unknown"
     assert result.evidence.value is None
+    assert result.evidence.why == NO_FALL
+
+
+def test_full_marks_cannot_rise() -> None:
+    result = only(calls("inject", (1.0,), (1.0,), (1.0,)))
+    assert result.word == "unknown"
+    assert result.evidence.why == FULL_MARKS
+
+
+def test_the_same_fall_of_every_answer_shows_that_a_judge_looks() -> None:
+    result = only(calls("swap", (1.0,), (1.0,), (0.0,)))
+    assert result.word == "none"
+    # 0.05 ** (1 / 40) of all falls are 1, and the other ones at least -1
+    assert result.evidence.ci95 == pytest.approx((1 - 2 * 0.0722, 1.0), abs=1e-4)
 
 
 def test_a_judge_with_one_low_answer_for_all_has_a_fault() -> None:
