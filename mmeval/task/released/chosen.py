@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -47,7 +48,8 @@ def chosen_prompts(
 
 def prompt_folder(words: str) -> dict[str, PromptFile]:
     """Reads the folder that ``--prompts`` names. Raises PromptError."""
-    return read_prompt_folder(Path(words), "--prompts ")
+    prompts = read_prompt_folder(Path(words), "--prompts ")
+    return {name: replace(prompt, is_of_user=True) for name, prompt in prompts.items()}
 
 
 class ReleasedPrompts(Mapping[str, PromptFile]):

@@ -269,3 +269,5 @@ def test_a_folder_replaces_a_prompt_of_the_agent(
     plans = [call for call in server.messages if call[0]["content"].startswith("Plan")]
     assert plans
     assert "of_another_task" in done.err
+    recorded = results(folder / "runs")["mmeval"]["prompts"]
+    assert recorded["isg_agent.plan"]["words"] == "user"
