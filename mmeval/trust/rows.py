@@ -130,7 +130,7 @@ def read_calls(path: Path, limits: Range | None = None) -> list[Call]:
     to 1.
 
     Raises the errors of ``read_ratings``, and UsageError if a score is not in the
-    range.
+    range, or if there is no row.
     """
     low, high = limits or (0.0, 1.0)
 
@@ -140,7 +140,10 @@ def read_calls(path: Path, limits: Range | None = None) -> list[Call]:
             scores[name] = _share_of_range(line, name, low, high)
         return _call(line, scores)
 
-    return list(_records(path, call))
+    calls = list(_records(path, call))
+    if not calls:
+        raise UsageError(f"{path} has no row, so there is nothing to audit")
+    return calls
 
 
 def _share_of_range(line: _Line, name: str, low: float, high: float) -> float | None:

@@ -71,3 +71,8 @@ def test_a_call_is_read_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "calls.jsonl"
     file.write_text(json.dumps(call.to_json()))
     assert read_calls(file) == [call]
+
+
+def test_a_file_without_a_row_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no row"):
+        read(tmp_path, "check,trial,first", name="calls.csv")
