@@ -15,6 +15,7 @@ from mmeval.tasks import mme_unify
 from tests.soak.support.stand_ins import named_media, shown, with_digests_of
 from tests.support.able_server import Abilities, AbleServer
 from tests.support.cli import QUIET, mmeval, results
+from tests.support.servers import LocalHandler, LocalServer
 
 TASKS = Path(mme_unify.__file__).parent
 HEADINGS = (
@@ -29,6 +30,7 @@ HEADINGS = (
 )
 ASKED_BY_CHAT = ("sipu", "mitiu", "vpu", "iee", "csq", "al", "sd", "vcot")
 GENERATION = ("fir", "tie", "tig")
+FILMS = ("civg", "tvg", "vp")
 REPLY = "Answer: A\nAction: Right\nLocation: [1, 0]\nImage:"
 STEP_0 = "Step 0\nAction: Right\nLocation: [1, 0]\nImage:\n"
 STEP_1 = "Step 1\nAction: Right\nLocation: [1, 0]\nImage:\n"
@@ -185,6 +187,47 @@ def test_generation_is_asked_with_the_text_of_the_data(folder: Path) -> None:
             "a chart of three blue bars, each higher than the one before",
         )
     )
+
+
+class Films(LocalServer):
+    """Keeps the forms of requests for films, and makes none."""
+
+    def __init__(self) -> None:
+        self.prompts: list[tuple[str, bool]] = []
+        super().__init__(self._handler())
+
+    def _handler(self) -> type[LocalHandler]:
+        owner = self
+
+        class Handler(LocalHandler):
+            def respond(self) -> None:
+                *_, form = self.body().split(b'name="prompt"\r\n\r\n')
+                prompt = form.partition(b"\r\n--")[0].decode()
+                owner.prompts.append((prompt, b'name="input_reference"' in form))
+                self.send_response(400)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+        return Handler
+
+
+def test_films_are_asked_with_the_text_of_the_data(folder: Path) -> None:
+    files = [str(folder / "tasks" / f"mme_unify_{name}.yaml") for name in FILMS]
+    with Films() as server:
+        address = f"base_url={server.url},endpoint=videos,videos_sync=true"
+        mmeval(
+            "run",
+            *("--tasks", ",".join(files), "--data", "bundled"),
+            *("--model", "openai", "--model_args", f"model=m,{address}"),
+            *("--prompts", "released", "--predict_only", "true", "--probe", "false"),
+            *("--output_path", folder / "films", *QUIET),
+        )
+    # the second value is True if a picture is sent
+    assert sorted(server.prompts) == [
+        ("The red disc rolls to the right. --motion 1", True),
+        ("The square goes on falling.", True),
+        ("a blue square is falling", False),
+    ]
 
 
 def test_the_record_of_a_run_names_the_texts_of_each_task(folder: Path) -> None:
