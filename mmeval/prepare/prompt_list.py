@@ -22,7 +22,7 @@ class ListedPrompt:
     """
 
     names: tuple[str, ...]
-    words: Literal["own", "authors"]
+    words: Literal["own", "released"]
     id: str
     sha256: str
     state: State
@@ -56,10 +56,10 @@ def _released(catalogue: Catalogue) -> Iterator[ListedPrompt]:
         for prompt in cached_state(file).prompts:
             digest = digests[prompt.id]
             yield ListedPrompt(
-                names[prompt.id], "authors", prompt.id, digest, prompt.state
+                names[prompt.id], "released", prompt.id, digest, prompt.state
             )
     for figure in figure_states([catalogue]):
-        yield ListedPrompt(names[figure.id], "authors", figure.id, "", figure.state)
+        yield ListedPrompt(names[figure.id], "released", figure.id, "", figure.state)
 
 
 def _names_by_id(catalogue: Catalogue) -> Mapping[str, tuple[str, ...]]:
