@@ -109,6 +109,8 @@ def works(*pieces: Callable[[], Any], workers: int) -> list[Any]:
 
 
 NICENESS = partial(os.getpriority, os.PRIO_PROCESS, 0)
+MOST_NICE = 19
+"""The lowest priority of a process, which the tests may have themselves."""
 
 
 def test_other_work_is_done_by_a_scoring_process_in_order_and_gives_way_to_asking() -> (
@@ -117,5 +119,6 @@ def test_other_work_is_done_by_a_scoring_process_in_order_and_gives_way_to_askin
     pieces = [partial(divmod, i, 7) for i in range(20)]
     *found, process, niceness = works(*pieces, os.getpid, NICENESS, workers=1)
     assert found == [divmod(i, 7) for i in range(20)]
-    assert (process != os.getpid(), niceness > NICENESS()) == (True, True)
+    assert process != os.getpid()
+    assert niceness >= min(NICENESS() + 1, MOST_NICE)
     assert works(pieces[9], os.getpid, workers=0) == [(1, 2), os.getpid()]
