@@ -6,7 +6,7 @@ from mmeval.doors import door
 
 if TYPE_CHECKING:
     from mmeval.media.embedded import DATA_URI, base64_bytes
-    from mmeval.media.encode import png, wav
+    from mmeval.media.encode import mp4, png, wav
     from mmeval.media.media import MEDIA_KINDS, Media, kind_for, may_be, path_inside
     from mmeval.media.media_type import (
         SNIFF_BYTES,
@@ -55,6 +55,7 @@ __all__ = [
     "label_kind",
     "may_be",
     "media_part",
+    "mp4",
     "path_inside",
     "png",
     "render",

@@ -1,9 +1,11 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.media.decode import audio, image
-from mmeval.media.encode import png, wav
+from mmeval.media.decode import audio, image, video, video_info
+from mmeval.media.encode import mp4, png, wav
 
 
 def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
@@ -30,3 +32,38 @@ def test_a_sound_comes_back_with_its_channels_and_what_is_too_loud_is_clipped() 
     for sound, rate in none:
         with pytest.raises(ValueError, match=rf"{rate} Hz|NaN"):
             wav(np.array(sound, np.float32), rate)
+
+
+def shades(count: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Grey frames, each lighter than the one before."""
+    greys = np.linspace(20, 220, count).astype(np.uint8)
+    return np.broadcast_to(greys[:, None, None, None], (count, 16, 32, 3))
+
+
+def test_a_film_comes_back_with_its_frames_size_and_rate() -> None:
+    film = mp4(shades(5), 10)
+
+    info = video_info(film)
+    assert film.mime == "video/mp4"
+    assert (info.width, info.height, info.rate) == (32, 16, 10)
+    means = [frame.rgb.mean() for frame in video(film)]
+    assert np.allclose(means, [20, 70, 120, 170, 220], atol=3)
+
+
+def test_the_same_frames_are_the_same_film() -> None:
+    assert mp4(shades(5), 10).sha256 == mp4(shades(5), 10).sha256
+
+
+@pytest.mark.parametrize(
+    ("shape", "rate"),
+    [
+        ((0, 16, 32, 3), 10),
+        ((2, 15, 32, 3), 10),
+        ((2, 16, 32), 10),
+        ((2, 16, 32, 3), 0),
+    ],
+    ids=["no frames", "an odd height", "no colours", "no rate"],
+)
+def test_frames_of_another_shape_are_refused(shape: tuple[int, ...], rate: int) -> None:
+    with pytest.raises(ValueError, match="not a valid film"):
+        mp4(np.zeros(shape, np.uint8), rate)
