@@ -1,6 +1,6 @@
 """The adapter for the embedded model.
 
-The model reads all kinds, and writes text, pictures, sounds and code in one stream.
+The model reads all kinds, and writes all but 3D in one stream.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import groupby
 from typing import Any
 
@@ -26,6 +27,11 @@ from mmeval.model_backends.hf.embedded.builder import (
     ENDINGS,
     FENCE,
     FENCE_END,
+    FRAME_COLUMNS,
+    FRAME_ROWS,
+    FRAMES,
+    FRAMES_PER_SECOND,
+    LINE_WORDS,
     MEDIA,
     OPENINGS,
     PICTURES,
@@ -33,10 +39,11 @@ from mmeval.model_backends.hf.embedded.builder import (
     ROWS,
     RUNS,
     SOUNDS,
+    WORDS,
 )
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 from mmeval.model_backends.hf.generation.interleaving import AnswerPiece, interleave
-from mmeval.model_backends.hf.generation.media import to_picture, to_sound
+from mmeval.model_backends.hf.generation.media import to_film, to_picture, to_sound
 from mmeval.records import Request
 
 DIGITS = 8
@@ -60,8 +67,12 @@ class TinyAdapter(ChatAdapter):
 
     @cached_property
     def capabilities(self) -> Capabilities:
+        outputs = ["text", *(kind for kind in MEDIA if kind in RUNS)]
+        # another package writes films
+        if find_spec("av") is None:
+            outputs.remove("video")
         return replace(
-            Capabilities.of(["text", *MEDIA], ["text", "image", "audio"]),
+            Capabilities.of(["text", *MEDIA], outputs),
             options=frozenset(),
         )
 
@@ -136,16 +147,41 @@ class TinyAdapter(ChatAdapter):
                 True,
                 kind,
             )
+        codes = [self._ids[kind].index(token) for token in ids]
+        if kind == "document":
+            return document(codes)
+        return self._decoded(kind, codes)
+
+    def _decoded(self, kind: PartKind, codes: Sequence[int]) -> Media:
         import torch
 
-        codes = torch.tensor([self._ids[kind].index(token) for token in ids])
+        row = torch.tensor(codes)
         with torch.inference_mode():
             if kind == "image":
-                grid = codes.to(self._pictures.device).view(1, ROWS, COLUMNS)
+                grid = row.to(self._pictures.device).view(1, ROWS, COLUMNS)
                 return to_picture(self._pictures.decode(grid)[0], "-1..1")
-            row = codes.to(self._sounds.device).view(1, 1, 1, -1)
-            played = self._sounds.decode(row, [None])
+            if kind == "video":
+                grids = row.to(self._pictures.device)
+                grids = grids.view(FRAMES, FRAME_ROWS, FRAME_COLUMNS)
+                frames = self._pictures.decode(grids)
+                return to_film(frames, FRAMES_PER_SECOND, "-1..1")
+            played = self._sounds.decode(
+                row.to(self._sounds.device).view(1, 1, 1, -1), [None]
+            )
         return to_sound(played.audio_values, self._sounds.config.sampling_rate)
+
+
+def document(codes: Sequence[int]) -> Media:
+    """Returns a page of Markdown, with a title and a line for each six codes.
+
+    >>> document([0, 8, 12, 1, 4, 9]).read().decode().strip()
+    '# a hare sees the red tower'
+    """
+    words = [WORDS[code] for code in codes]
+    starts = range(0, len(words), LINE_WORDS)
+    lines = [" ".join(words[start : start + LINE_WORDS]) for start in starts]
+    text = "\n\n".join(lines)
+    return Media.from_bytes(f"# {text}\n".encode(), "page.md")
 
 
 def answer_places(wants: Sequence[PartKind]) -> list[str]:

@@ -1,9 +1,9 @@
 """Builds the embedded model, which writes text, media and code in one stream.
 
 Its folder contains three models of the library with random weights. A transformer of
-one layer writes all tokens, ``pictures`` decodes picture codes, and ``sounds`` decodes
-sound codes. Nothing is trained. The phrases and codes depend on the random weights, the
-prompt, and the seed of the request. The adapter
+one layer writes all tokens, ``pictures`` decodes the codes of pictures and frames, and
+``sounds`` decodes sound codes. Nothing is trained. The phrases and codes depend on the
+random weights, the prompt, and the seed of the request. The adapter
 (:mod:`mmeval.model_backends.hf.adapters.tiny`) keeps the kinds in the order of the
 request.
 """
@@ -24,7 +24,7 @@ ADAPTER_KEY = "mmeval_adapter"
 MEDIA: tuple[PartKind, ...] = ("image", "audio", "video", "document", "3d")
 """The kinds with their own codes.
 
-The model reads all of these kinds, and writes the first two.
+The model reads all of these kinds, and writes all but the last.
 """
 CODES: Mapping[str, tuple[str, ...]] = {
     kind: tuple(f"<|{kind} {code:x}|>" for code in range(16)) for kind in MEDIA
@@ -32,14 +32,32 @@ CODES: Mapping[str, tuple[str, ...]] = {
 """The tokens of each kind: one token for each hexadecimal digit of a digest."""
 ROWS, COLUMNS = 6, 8
 """Rows and columns of codes in a picture. Each code covers 8 x 8 pixels."""
-RUNS: Mapping[PartKind, int] = {"image": ROWS * COLUMNS, "audio": 32, "code": 1}
-"""Number of tokens in a picture, in a sound of two seconds, and in a program."""
+FRAMES, FRAME_ROWS, FRAME_COLUMNS = 6, 3, 4
+"""Frames of a film, and rows and columns of codes in a frame."""
+FRAMES_PER_SECOND = 6
+WORDS = (
+    *("a", "the", "and", "of", "red", "old", "small", "tall"),
+    *("hare", "tower", "lamp", "river", "sees", "finds", "draws", "keeps"),
+)
+"""The word of each code in a document."""
+LINE_WORDS = 6
+"""Number of words in a line of a document. The first line is the title."""
+RUNS: Mapping[PartKind, int] = {
+    "image": ROWS * COLUMNS,
+    "audio": 32,
+    "video": FRAMES * FRAME_ROWS * FRAME_COLUMNS,
+    "document": 3 * LINE_WORDS,
+    "code": 1,
+}
+"""Number of tokens in an item of each kind. A sound of 32 codes lasts two seconds."""
 PICTURES, SOUNDS = "pictures", "sounds"
 """The folders of the decoders."""
 
 OPENINGS = {
     "image": ("Here is a picture: ", "Look at this: ", "My drawing follows: "),
     "audio": ("Here is a sound: ", "Listen to this: ", "It goes like that: "),
+    "video": ("Here is a film: ", "Watch this: ", "My film follows: "),
+    "document": ("Here is a page: ", "Read this: ", "My page follows: "),
     "code": ("Here is a program:\n", "Run this:\n", "It takes two lines:\n"),
     "text": (
         "You asked for words, and words you get.",
@@ -65,7 +83,9 @@ PROGRAMS = tuple(
 
 CONTEXT = 16384
 HIDDEN = 64
-SEED = 0
+SEED = 1
+"""The seed of the weights. With this one, the order of the parts of a short prompt
+changes the phrases."""
 SPREAD = 0.1
 """Standard deviation of the transformer's weights.
 

@@ -13,7 +13,7 @@ from mmeval.errors import StorageError
 from mmeval.model_backends.hf.embedded.builder import build
 from mmeval.system import own_cache
 
-VERSION = 3
+VERSION = 4
 """The version of the builder. Increase it when the builder writes different bytes."""
 
 log = logging.getLogger(__name__)

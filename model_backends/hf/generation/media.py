@@ -1,4 +1,4 @@
-"""Makes media from models' output: pictures from pixels, sounds from samples."""
+"""Makes pictures, films and sounds from models' pixels and samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from mmeval.media import Media, png, wav
+from mmeval.media import Media, mp4, png, wav
 from mmeval.model_backends.hf.failures import RowError
 
 Span = Literal["0..1", "-1..1", "0..255"]
@@ -51,16 +51,22 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     if tensor:
         pixels = pixels.detach().float().cpu().numpy()
     array = _channels_last(numpy.asarray(pixels), tensor=tensor)
-    if array.dtype != numpy.uint8 or span != "0..255":
-        array = array.astype(numpy.float64)
-        if not numpy.isfinite(array).all():
-            raise ValueError("some pixels are NaN or infinite")
-        if span == "-1..1":
-            array = (array + 1.0) / 2.0
-        if span != "0..255":
-            array = array * 255.0
-        array = numpy.rint(numpy.clip(array, 0.0, 255.0)).astype(numpy.uint8)
-    return png(Image.fromarray(numpy.ascontiguousarray(array)))
+    return png(Image.fromarray(numpy.ascontiguousarray(_bytes(array, span))))
+
+
+@_errors_of_row("film")
+def to_film(frames: Any, frames_per_second: int, span: Span) -> Media:
+    """Converts a tensor of frames to an MP4 without sound.
+
+    The shape is (frames, 3, height, width), with even height and width. Values outside
+    ``span`` are clipped. Equal frames produce equal files.
+
+    Raises RowError for other shapes, and for NaN or infinite pixels. Raises
+    MissingExtraError if the package av is missing.
+    """
+    array = frames.detach().float().cpu().numpy()
+    channels_last = array.transpose(0, 2, 3, 1)
+    return mp4(_bytes(channels_last, span), frames_per_second)
 
 
 @_errors_of_row("sound")
@@ -83,6 +89,22 @@ def to_sound(samples: Any, rate: int) -> Media:
             f"an array of shape {tuple(array.shape)} is not a sound of one channel"
         )
     return wav(array.reshape(-1), rate)
+
+
+def _bytes(array: Any, span: Span) -> Any:
+    """Returns pixels as whole numbers from 0 to 255."""
+    import numpy
+
+    if array.dtype == numpy.uint8 and span == "0..255":
+        return array
+    array = array.astype(numpy.float64)
+    if not numpy.isfinite(array).all():
+        raise ValueError("some pixels are NaN or infinite")
+    if span == "-1..1":
+        array = (array + 1.0) / 2.0
+    if span != "0..255":
+        array = array * 255.0
+    return numpy.rint(numpy.clip(array, 0.0, 255.0)).astype(numpy.uint8)
 
 
 def _channels_last(array: Any, *, tensor: bool) -> Any:

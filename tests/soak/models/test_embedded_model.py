@@ -9,7 +9,14 @@ from mmeval.model_backends.hf.embedded.tiny import tiny_model
 from mmeval.records import GenerationParams
 from tests.support.models import embedded_tiny, started
 
-ALL: tuple[PartKind, ...] = ("text", "image", "audio", "code")
+ALL: tuple[PartKind, ...] = (
+    "text",
+    "image",
+    "audio",
+    "video",
+    "document",
+    "code",
+)
 
 
 def test_it_is_made_of_the_same_bytes_every_time(tmp_path: Path) -> None:

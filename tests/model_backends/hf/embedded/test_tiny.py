@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 
 from mmeval.errors import StorageError
 from mmeval.media import PART_KINDS, Media, PartKind
+from mmeval.media.decode import document_text, video_info
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.embedded import tiny
 from mmeval.model_backends.hf.embedded.tiny import tiny_model
@@ -61,6 +62,8 @@ def shape(response: Response) -> list[str]:
         ("text", "image", "audio"): "text image text audio text",
         ("audio", "text", "image"): "audio text image text",
         ("text", "image", "audio", "code"): "text image text audio text code text",
+        ("video",): "video",
+        ("text", "video", "document"): "text video text document text",
     }.items(),
 )
 def test_an_answer_holds_each_wanted_kind_in_the_order_of_the_request(
@@ -82,18 +85,63 @@ def test_it_takes_all_kinds_and_each_medium_changes_the_answer() -> None:
     ) == len(MEDIA)
 
 
-def test_its_code_is_a_part_fenced_in_the_raw_text_and_what_is_cut_off_is_a_gap_with_a_warning() -> (
-    None
-):
-    code, cut = answers(model(), [request(wants=("code",))]) + answers(
-        model(), [request(wants=("text", "audio"), max_tokens=9)]
+def test_a_film_is_six_frames_in_one_second() -> None:
+    (response,) = answers(model(), [request(wants=("video",))])
+
+    info = video_info(only("video", response))
+    assert (info.width, info.height) == (32, 24)
+    assert (info.rate, info.seconds) == (6, 1)
+
+
+def test_a_document_is_a_title_with_lines_of_words() -> None:
+    (response,) = answers(model(), [request(wants=("document",))])
+
+    page = only("document", response)
+    title, *lines = document_text(page).split("\n\n")
+    assert page.mime == "text/markdown"
+    assert title.startswith("# ")
+    assert [len(line.split()) for line in lines] == [6, 6]
+
+
+@pytest.mark.parametrize("kind", ["image", "video"])
+def test_another_picture_leads_to_another_picture_or_film(kind: PartKind) -> None:
+    pictures = [drawn((200, 30, 30)), drawn((30, 30, 200))]
+    requests = [request("edit: ", medium, wants=(kind,)) for medium in pictures]
+
+    red, blue = answers(model(), requests)
+
+    assert only(kind, red).sha256 != only(kind, blue).sha256
+
+
+def test_without_the_package_for_films_it_outputs_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "mmeval.model_backends.hf.adapters.tiny.find_spec", lambda _: None
     )
-    assert code.output is not None
-    (part,) = code.output.parts
-    assert part.raw == f"```python\n{part.text}```\n" and ast.parse(str(part.text))
-    assert shape(cut) == ["text", "no audio"]
+
+    backend = HFBackend(pretrained=str(embedded_tiny()))
+
+    assert "video" not in backend.capabilities.outputs
+    assert "document" in backend.capabilities.outputs
+
+
+@pytest.mark.parametrize("kind", ["image", "audio", "video", "document"])
+def test_a_medium_that_is_cut_off_is_a_gap_with_a_warning(kind: PartKind) -> None:
+    (cut,) = answers(model(), [request(wants=("text", kind), max_tokens=9)])
+
+    assert shape(cut) == ["text", f"no {kind}"]
     assert cut.finish_reason == "length"
     assert len(cut.warnings) == 1
+
+
+def test_its_code_is_a_part_fenced_in_the_raw_text() -> None:
+    (code,) = answers(model(), [request(wants=("code",))])
+
+    assert code.output is not None
+    (part,) = code.output.parts
+    assert part.raw == f"```python\n{part.text}```\n"
+    assert ast.parse(str(part.text))
 
 
 def test_it_is_called_tiny_and_warned_of(
