@@ -24,7 +24,7 @@ def cast(
 
     Raises MissingError for a missing role of an agent. Raises UsageError if an agent
     calls itself, directly or through another agent, or if the backend for a tool's role
-    cannot generate the output of the tool.
+    cannot read the input or generate the output of the tool.
     """
     done: set[int] = set()
 
@@ -81,6 +81,15 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
             raise UsageError(
                 f"--role {role}: the tool must generate {tool.makes}, but the outputs "
                 f"of this backend are {outputs}; {how}",
+                name=role,
+            )
+        unread = [kind for kind in tool.takes if kind not in capabilities.inputs]
+        if unread:
+            sent = ", ".join(tool.takes)
+            inputs = ", ".join(capabilities.inputs)
+            raise UsageError(
+                f"--role {role}: the tool sends {sent}, but the inputs of this backend "
+                f"are {inputs}; choose a backend with {', '.join(unread)} as input",
                 name=role,
             )
 

@@ -102,6 +102,21 @@ class Deaf(Toy):
         self.capabilities = Capabilities.of(("text",), ("text",))
 
 
+class Blind(Toy):
+    """Gives pictures, but sees none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.capabilities = Capabilities.of(("text",), ("text", "image"))
+
+
+@agent(takes=("text",), gives=("text", "image"), version="1")
+def retoucher(request: Request, image_edit: Tool | None = None) -> AgentProgram:
+    """Changes nothing."""
+    reply: Reply = yield Role("image_edit").ask("a hare")
+    return reply.require()
+
+
 def specs(**roles: Any) -> dict[str, BackendSpec]:
     return {
         role: BackendSpec(str(one), instance=one)
@@ -119,6 +134,11 @@ def specs(**roles: Any) -> dict[str, BackendSpec]:
             lambda: specs(model=toy_agent(), helper=TOY, text_to_image=Deaf()),
             EXIT_USAGE,
             "text_to_image",
+        ),
+        (
+            lambda: specs(model=retoucher(), image_edit=Blind()),
+            EXIT_USAGE,
+            "image_edit",
         ),
         (
             lambda: specs(model=toy_agent(), helper=BackendSpec("toy_agent")),
@@ -146,6 +166,7 @@ def specs(**roles: Any) -> dict[str, BackendSpec]:
     ids=[
         "a role is missing",
         "another kind",
+        "input that it cannot read",
         "itself",
         "itself by another",
         "no parameter",
