@@ -13,6 +13,7 @@ from mmeval.backend import Capabilities
 from mmeval.errors import MissingDataError, did_you_mean, is_out_of_memory
 from mmeval.media import Interleaved, Media, media_part
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
+from mmeval.model_backends.hf.adapters.sound import MAX_CODES, VOICE, speech_cut
 from mmeval.model_backends.hf.checkpoint.loading import load_weights, loading
 from mmeval.model_backends.hf.conversation.encoding import placed
 from mmeval.model_backends.hf.conversation.rows import Encoded, Row, TokenStream
@@ -26,7 +27,6 @@ from mmeval.records import GenerationParams, Request, Response, message
 
 RATE = 24_000
 """Sampling rate of speech in Hz, for all models of the family."""
-VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
 TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
 MAX_SPEECH_CODES = 4096
 """The library's default limit on speech codes.
@@ -232,11 +232,7 @@ class QwenOmniAdapter(ChatAdapter):
         )
         if not was_cut:
             return stream
-        note = (
-            f"the speech was cut after {limit.allowed_codes} codes; raise {MAX_CODES} "
-            "to allow more"
-        )
-        return replace(stream, notes=(note,))
+        return replace(stream, notes=(speech_cut(limit.allowed_codes),))
 
     def _response(
         self,

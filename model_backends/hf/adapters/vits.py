@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from mmeval.backend import Capabilities
-from mmeval.errors import MissingExtraError, UsageError, is_out_of_memory
-from mmeval.media import Interleaved, media_part
-from mmeval.model_backends.hf.adapter import Adapter
+from mmeval.errors import MissingExtraError
+from mmeval.model_backends.hf.adapters.sound import (
+    VOICE,
+    SoundAdapter,
+    read_prompt,
+    required_text,
+    text_of,
+)
 from mmeval.model_backends.hf.checkpoint.loading import (
     load_processor,
     load_weights,
     tokenizer_of,
 )
-from mmeval.model_backends.hf.conversation.messages import words_of
-from mmeval.model_backends.hf.failures import RowError, in_a_line
-from mmeval.model_backends.hf.generation.media import to_sound
-from mmeval.model_backends.hf.generation.seeding import seeded
+from mmeval.model_backends.hf.conversation.messages import InputSpec
+from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.options import count_option
 from mmeval.records import Request, Response, Usage
 from mmeval.system.wording import listed
 
-VOICE = "audio.voice"
 MAX_SHOWN = 10
 """Maximum number of characters that a warning lists."""
 
@@ -38,17 +39,11 @@ class SpeechInput(NamedTuple):
     warnings: tuple[str, ...]
 
 
-class VitsAdapter(Adapter):
-    """Reads the prompt aloud, without its system messages.
+class VitsAdapter(SoundAdapter):
+    """Reads the prompt aloud.
 
-    System messages are left out, because the model does not follow instructions.
-    Requests run one by one, because the model draws from the library's global
-    generator. ``audio.voice`` is the number of a speaker if the model has several.
-    Parameters for temperature and length have no effect, because the model uses its own
-    values.
+    ``audio.voice`` is the number of a speaker if the model has several.
     """
-
-    model: Any = None
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -59,12 +54,8 @@ class VitsAdapter(Adapter):
     def load(self) -> None:
         import transformers
 
-        self._rate = sampling_rate(self.files.config)
-        if not self._rate:
-            raise UsageError(
-                f"{self.files.name}: sampling_rate is missing in config.json; fetch "
-                "the model again, or choose another one"
-            )
+        self.rate = self.read_rate()
+        self._input_spec = InputSpec(frozenset(self.capabilities.inputs))
         self._tokenizer = tokenizer_of(load_processor(self.files, self.settings))
         for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):
             # without the package, the tokenizer fails for every text
@@ -74,22 +65,11 @@ class VitsAdapter(Adapter):
             self.files, self.settings, transformers.AutoModelForTextToWaveform
         )
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        for position, request in enumerate(requests):
-            try:
-                yield position, self._speech(request)
-            except RowError as error:
-                yield position, error.response
-
-    def close(self) -> None:
-        self.model = None
-        gc.collect()
-
     @property
     def _voices(self) -> int:
         return int(self.files.config.get("num_speakers") or 1)
 
-    def _speech(self, request: Request) -> Response:
+    def respond(self, request: Request) -> Response:
         voice = count_option(request.params, VOICE, 0, least=0)
         if voice >= self._voices:
             raise RowError(
@@ -98,38 +78,10 @@ class VitsAdapter(Adapter):
             )
         speech_input = self._speech_input(request)
         speaker = {"speaker_id": voice} if self._voices > 1 else {}
-        waveform = self._waveform(speech_input, request.seed, speaker)
-        output = Interleaved((media_part(to_sound(waveform, self._rate)),))
-        usage = Usage(speech_input.ids.shape[1], 0)
-        return Response(output, usage=usage, warnings=speech_input.warnings)
-
-    def _waveform(
-        self,
-        speech_input: SpeechInput,
-        seed: int,
-        arguments: Mapping[str, Any],
-    ) -> Any:
-        """Returns the waveform of a text as floats of shape (1, n)."""
-        import torch
-
-        try:
-            with torch.inference_mode(), seeded(seed, self.model.device):
-                output = self.model(
-                    input_ids=speech_input.ids.to(self.model.device), **arguments
-                )
-        except (
-            AttributeError,
-            LookupError,
-            MemoryError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ) as error:
-            if is_out_of_memory(error):
-                raise
-            raise RowError(
-                "internal", f"the model could not speak the text ({in_a_line(error)})"
-            ) from None
+        with self.drawing(request.seed):
+            output = self.model(
+                input_ids=speech_input.ids.to(self.model.device), **speaker
+            )
         waveform = getattr(output, "waveform", None)
         if waveform is None:
             kind = type(self.model).__name__
@@ -138,16 +90,17 @@ class VitsAdapter(Adapter):
                 f"{kind} does not return a waveform, so this adapter cannot use it; "
                 "name another adapter",
             )
-        return waveform
+        usage = Usage(speech_input.ids.shape[1], 0)
+        return self.response(waveform, usage, speech_input.warnings)
 
     def _speech_input(self, request: Request) -> SpeechInput:
         """Converts the text of a request to tokens.
 
         Raises RowError if no character can be spoken.
         """
-        text, warnings = _text(request)
-        if not text:
-            raise RowError("bad_request", "the prompt contains no text to speak")
+        chat = read_prompt(request, self._input_spec)
+        text = required_text(text_of(chat.messages))
+        warnings = list(chat.warnings)
         tokenizer = self._tokenizer
         all_tokens = tokenizer.tokenize(text)
         tokens = [token for token in all_tokens if token != tokenizer.pad_token]
@@ -164,54 +117,8 @@ class VitsAdapter(Adapter):
                 f"characters that the model's vocabulary lacks were not spoken: {shown}"
             )
         ids = self._tokenizer(text, return_tensors="pt")["input_ids"]
-        if self.settings.max_length and ids.shape[1] > self.settings.max_length:
-            raise RowError(
-                "too_long",
-                f"the text has {ids.shape[1]} tokens, but max_length is "
-                f"{self.settings.max_length}",
-            )
+        self.check_length(ids.shape[1])
         return SpeechInput(ids, tuple(warnings))
-
-
-def sampling_rate(config: Mapping[str, Any]) -> int:
-    """Returns the sampling rate in Hz from the configuration of a model or its vocoder.
-
-    Returns 0 if the rate is missing.
-    """
-    rate = config.get("sampling_rate")
-    if isinstance(rate, int) and rate > 0:
-        return rate
-    for name, value in config.items():
-        if name.endswith("_config") and isinstance(value, Mapping):
-            rate = sampling_rate(value)
-            if rate:
-                return rate
-    return 0
-
-
-def _text(request: Request) -> tuple[str, list[str]]:
-    """Returns all text except system messages, and warnings about omissions.
-
-    Words are joined with single spaces. A vocabulary may lack the line end, and two
-    words without a separator would become one word.
-    """
-    texts = []
-    warnings: dict[str, None] = {}
-    for message in request.messages:
-        content = message.content
-        for part in content.parts:
-            if part.media is not None:
-                raise RowError(
-                    "unsupported", f"this model reads only text, not {part.kind}"
-                )
-        if message.role != "system":
-            texts.append("".join(map(words_of, content.parts)))
-        elif content.text.strip():
-            warnings.setdefault(
-                "the system message was left out: this model reads its prompt aloud "
-                "and does not follow instructions"
-            )
-    return " ".join(" ".join(texts).split()), list(warnings)
 
 
 def _unspoken(

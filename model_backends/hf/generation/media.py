@@ -70,25 +70,29 @@ def to_film(frames: Any, frames_per_second: int, span: Span) -> Media:
 
 
 @_errors_of_row("sound")
-def to_sound(samples: Any, rate: int) -> Media:
+def to_sound(samples: Any, rate: int, channels: int = 1) -> Media:
     """Converts one sound to a 16-bit WAV at ``rate`` Hz.
 
-    ``samples`` is a tensor or array of floats in -1..1, with one channel. Its shape is,
-    for example, (n,) or (1, 1, n).
+    ``samples`` is a tensor or array of floats in -1..1. Its shape is, for example, (n,)
+    or (1, channels, n).
 
-    Raises RowError for several channels, for an empty sound, and for NaN or infinite
-    samples.
+    Raises RowError for another number of channels, for an empty sound, and for NaN or
+    infinite samples.
     """
     import numpy
 
     if hasattr(samples, "detach"):
         samples = samples.detach().float().cpu().numpy()
     array = numpy.asarray(samples, dtype=numpy.float32)
-    if array.size != max(array.shape, default=0):
+    has_channels = channels == 1 or array.shape[-2:-1] == (channels,)
+    if not has_channels or array.size != channels * max(array.shape, default=0):
+        expected = "one channel" if channels == 1 else f"{channels} channels"
         raise ValueError(
-            f"an array of shape {tuple(array.shape)} is not a sound of one channel"
+            f"an array of shape {tuple(array.shape)} is not a sound of {expected}"
         )
-    return wav(array.reshape(-1), rate)
+    if channels == 1:
+        return wav(array.reshape(-1), rate)
+    return wav(array.reshape(channels, -1).T, rate)
 
 
 def _bytes(array: Any, span: Span) -> Any:

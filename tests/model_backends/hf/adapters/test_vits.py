@@ -7,7 +7,7 @@ import transformers
 
 from mmeval.errors import MissingExtraError, UsageError
 from mmeval.media import decode
-from mmeval.model_backends.hf.adapters.vits import sampling_rate
+from mmeval.model_backends.hf.adapters.sound import sampling_rate
 from mmeval.records import Request, message
 from tests.support.models import (
     answers,
@@ -56,7 +56,7 @@ def test_letters_that_the_model_does_not_know_are_named_and_a_system_message_is_
 
 
 @pytest.mark.parametrize(
-    ("text", "word"), [("", "no text"), ("日本語", "'日', '本', '語'")]
+    ("text", "word"), [("", "neither text"), ("日本語", "'日', '本', '語'")]
 )
 def test_silence_is_never_an_answer(text: str, word: str) -> None:
     before, refused, after = answers(vits(), [asked("one"), asked(text), asked("two")])
