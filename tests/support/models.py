@@ -47,14 +47,19 @@ from tests.support.tiny_media import picture
 # written. Names: ``llm``, ``llava``, ``idefics3``, ``qwen2_5_vl``, ``qwen2_audio``,
 # ``chameleon`` (text out), ``janus`` (text or a picture), ``emu3`` (recites one
 # answer: text, picture, text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech),
-# ``vits`` (speech), ``sd`` (a pipeline of diffusers). Of metrics: ``clap``, ``clip``,
-# ``whisper``, ``wavlm_sv``, ``wav2vec2_gender``, and ``resnet50``, ``inception_v3``,
-# ``lpips``, ``beat_this`` and ``dreamsim``, which are files of the released names,
-# not folders of transformers.
+# ``vits`` (speech), ``csm`` and ``bark`` (speech in a voice), ``musicgen``, ``sd`` (a
+# pipeline of diffusers). Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
+# ``wav2vec2_gender``, and ``resnet50``, ``inception_v3``, ``lpips``, ``beat_this`` and
+# ``dreamsim``, which are files of the released names, not folders of transformers.
 
 BUILDER = Path(__file__).with_name("make_tiny_models.py")
 _BUILD_SECONDS = 1200
-_SOURCES = ("make_tiny_models.py", "tiny_language_models.py", "tiny_model_parts.py")
+_SOURCES = (
+    "make_tiny_models.py",
+    "tiny_language_models.py",
+    "tiny_model_parts.py",
+    "tiny_sound_models.py",
+)
 
 
 @cache
