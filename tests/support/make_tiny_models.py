@@ -17,6 +17,7 @@ from pathlib import Path
 # These come first: they set the environment that the libraries read.
 import tiny_language_models  # noqa: F401  registers its builders
 import tiny_sound_models  # noqa: F401  likewise
+import tiny_translators  # noqa: F401  registers its builders
 from tiny_model_parts import (
     BUILDERS,
     SEED,

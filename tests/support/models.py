@@ -47,7 +47,8 @@ from tests.support.tiny_media import picture
 # written. Names: ``llm``, ``llava``, ``idefics3``, ``qwen2_5_vl``, ``qwen2_audio``,
 # ``chameleon`` (text out), ``janus`` (text or a picture), ``emu3`` (recites one
 # answer: text, picture, text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech),
-# ``vits`` (speech), ``csm`` and ``bark`` (speech in a voice), ``musicgen``, ``sd`` (a
+# ``vits`` (speech), ``csm`` and ``bark`` (speech in a voice), ``musicgen``,
+# ``seamless_m4t`` and ``seamless_m4t_v2`` (text and speech), ``sd`` (a
 # pipeline of diffusers). Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
 # ``wav2vec2_gender``, and ``resnet50``, ``inception_v3``, ``lpips``, ``beat_this`` and
 # ``dreamsim``, which are files of the released names, not folders of transformers.
@@ -59,6 +60,7 @@ _SOURCES = (
     "tiny_language_models.py",
     "tiny_model_parts.py",
     "tiny_sound_models.py",
+    "tiny_translators.py",
 )
 
 

@@ -50,6 +50,11 @@ CASES = (
     Case("qwen3_omni", ("audio",), A_FEW_CODES, prompts=3),
     Case("qwen3_omni", ("text", "audio"), A_FEW_CODES, prompts=3),
     Case("vits", ("audio",), PLAIN),
+    *map(Case, ("seamless_m4t", "seamless_m4t_v2")),
+    Case("seamless_m4t", ("audio",)),
+    Case("seamless_m4t", ("text", "audio")),
+    Case("seamless_m4t_v2", ("audio",)),
+    Case("seamless_m4t_v2", ("text", "audio")),
     Case("sd", ("image",), GenerationParams(options={"image.steps": 2})),
 )
 
