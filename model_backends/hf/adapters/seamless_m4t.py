@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from mmeval.backend import Capabilities, Limit
-from mmeval.errors import UsageError, did_you_mean
+from mmeval.errors import UsageError, did_you_mean, is_out_of_memory
 from mmeval.media import Interleaved, Part, media_part
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.adapters.vits import sampling_rate
@@ -24,7 +24,7 @@ from mmeval.model_backends.hf.checkpoint.loading import (
 from mmeval.model_backends.hf.conversation.literals import literals_of
 from mmeval.model_backends.hf.conversation.messages import InputSpec, to_chat
 from mmeval.model_backends.hf.conversation.rows import TokenStream
-from mmeval.model_backends.hf.failures import RowError
+from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.generation.sampling import RowSampler, broken_row
 from mmeval.model_backends.hf.generation.streams import cut, read_generation
@@ -311,8 +311,17 @@ class SeamlessM4TAdapter(Adapter):
             codes = [[self._written[language]]]
             arguments["text_decoder_input_ids"] = torch.tensor(codes, device=device)
         output = None
-        with torch.inference_mode(), suppress(_EmptyTextError):
-            output = self.model.generate(**tensors, **arguments)
+        try:
+            with torch.inference_mode(), suppress(_EmptyTextError):
+                output = self.model.generate(**tensors, **arguments)
+        # the library cannot speak a text or units with control tokens inside
+        except (LookupError, RuntimeError, ValueError) as error:
+            if is_out_of_memory(error) or not speaks:
+                raise
+            raise RowError(
+                "internal",
+                f"the model could not speak the translation ({in_a_line(error)})",
+            ) from None
         if sampler.broken[0]:
             raise broken_row(dtype)
         if output is None:
