@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
-from mmeval.backend import Capabilities, Limit
+from mmeval.backend import Capabilities, Limit, OutputMode
 from mmeval.errors import UsageError, did_you_mean, is_out_of_memory
 from mmeval.media import Interleaved, Part, media_part
 from mmeval.model_backends.hf.adapter import Adapter
@@ -93,7 +93,7 @@ class SeamlessM4TAdapter(Adapter):
                 options.add(VOICE)
             if self.counts_units:
                 options.add(MAX_UNITS)
-        mode = "parallel" if self._spoken else "single"
+        mode: OutputMode = "parallel" if self._spoken else "single"
         capabilities = Capabilities.of(["text", "audio"], outputs, mode)
         inputs = {**capabilities.inputs, "audio": Limit(max_items=1)}
         return replace(capabilities, inputs=inputs, options=frozenset(options))
