@@ -54,12 +54,12 @@ class MusicgenAdapter(SoundAdapter):
         )
         decoder = self.model.config.decoder
         self.channels = decoder.audio_channels
-        self._frame_rate = self.model.config.audio_encoder.frame_rate
+        self._frame_rate = int(self.model.config.audio_encoder.frame_rate)
         # each codebook of a channel starts one step after the codebook before it
-        self._delay = decoder.num_codebooks // decoder.audio_channels - 1
+        self._delay: int = decoder.num_codebooks // decoder.audio_channels - 1
         # the first step is the start token
         most_frames = decoder.max_position_embeddings - self._delay - 1
-        self._most_seconds = most_frames / self._frame_rate
+        self._most_seconds = float(most_frames / self._frame_rate)
 
     def respond(self, request: Request) -> Response:
         chat = read_prompt(request, self._input_spec)
@@ -101,7 +101,7 @@ class MusicgenAdapter(SoundAdapter):
     @property
     def _usual_seconds(self) -> float:
         generation = self.model.generation_config
-        steps = generation.max_new_tokens
+        steps: int | None = generation.max_new_tokens
         if steps is None and generation.max_length is not None:
             steps = generation.max_length - 1
         if steps is None or steps <= self._delay:
