@@ -1,4 +1,4 @@
-"""The backend ``diffusers``: text-to-image pipelines, as models or as agents' tools.
+"""The backend ``diffusers``: pipelines for pictures, videos and sounds.
 
 torch is not imported before the first request is sent.
 """

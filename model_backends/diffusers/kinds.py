@@ -1,36 +1,97 @@
-"""Checks the kind of a pipeline: only text-to-image pipelines are accepted."""
+"""The kinds of pipelines: what they take and give, by the signature of their call."""
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 from mmeval.errors import UsageError
+from mmeval.model_backends.diffusers.signatures import Signature
 from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 
-_OTHER_PURPOSE = re.compile(
-    "Img2Img|Image2Image|ImageToImage|I2I|ImageToVideo|I2V|T2V|TI2V|Video|Inpaint|"
-    "Fill|Edit|Upscale|Upsample|SuperResolution|Refiner|Control|Adapter|Variation|"
-    "Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
-)
-"""Words in the class names of pipelines that are not text-to-image pipelines."""
+Pictures = Literal["none", "optional", "required"]
+MediaKind = Literal["image", "video", "audio"]
 
-_OUTPUT_OF_PARAMETER = {
-    "num_frames": "videos",
-    "video_length": "videos",
-    "audio_length_in_s": "sounds",
-    "audio_end_in_s": "sounds",
-    "audio_duration": "sounds",
+_GIVES: Mapping[str, MediaKind] = {
+    "image": "image",
+    "images": "image",
+    "frames": "video",
+    "audios": "audio",
 }
-"""Call parameters that indicate another kind of output."""
+"""The kind of media in each field of the record that a call returns."""
+_GIVES_BY_PARAMETER: Mapping[str, MediaKind] = {
+    "num_frames": "video",
+    "video_length": "video",
+    "audio_length_in_s": "audio",
+    "audio_end_in_s": "audio",
+    "audio_duration": "audio",
+}
+"""Parameters that show the kind of media if the source names no fields."""
+_PICTURE_PARAMETERS = ("image", "input_images", "images")
+_FROM_PICTURES = re.compile(
+    "Img2Img|Image2Image|ImageToImage|I2I|Edit|Pix2Pix|Variation|ImageToVideo|"
+    "Image2Video|I2V"
+)
+"""Words in the names of classes that cannot do without a picture.
+
+Their signature often declares ``image=None``, and the call then fails.
+"""
+_OTHER_PURPOSE = re.compile(
+    "Upscale|Upsample|SuperResolution|Refine|Inpaint|ControlNet|LDM3D|ShapE|Onnx|"
+    "Prior|Decoder|TextToVideoZero"
+)
+"""Words in the names of classes for a purpose that the signature does not show."""
+_UNUSABLE_PARAMETERS = (
+    "mask_image",
+    "mask_video",
+    "control_image",
+    "control_video",
+    "controlnet_conditioning_scale",
+    "adapter_conditioning_scale",
+    "conditioning_frames",
+    "original_image",
+    "task_prompt",
+    "layers",
+    "audio",
+    "cond_image",
+)
+"""Parameters for inputs that the parts of a request do not have."""
+_SEVERAL_PICTURES = re.compile("EditPlus|Flux2|QwenImage21|ZImageOmni")
+"""Classes that read a list in ``image`` as several pictures of one prompt.
+
+For all others such a list is a batch, and both have the same signature.
+"""
+
+
+@dataclass(frozen=True)
+class PipelineKind:
+    """What a pipeline takes and gives.
+
+    ``picture_parameter`` is the parameter of the call for pictures. It is empty if the
+    pipeline takes none.
+    """
+
+    gives: MediaKind
+    takes_text: bool = True
+    pictures: Pictures = "none"
+    several_pictures: bool = False
+    picture_parameter: str = ""
+
+    @property
+    def takes(self) -> tuple[Literal["text", "image"], ...]:
+        text: tuple[Literal["text"], ...] = ("text",) if self.takes_text else ()
+        if self.pictures == "none":
+            return text
+        return (*text, "image")
 
 
 def pipeline_class(index: Mapping[str, Any], where: str) -> str:
     """Returns the class name in ``model_index.json``.
 
-    Raises UsageError if it is not the name of a text-to-image pipeline.
+    Raises UsageError without one.
     """
     value = index.get("_class_name")
     name = value[-1] if isinstance(value, list) and value else value
@@ -39,50 +100,119 @@ def pipeline_class(index: Mapping[str, Any], where: str) -> str:
             f"{where}: {PIPELINE_INDEX} does not name a pipeline (_class_name). Fetch "
             "the model again"
         )
-    word = _OTHER_PURPOSE.search(name)
-    if word:
-        raise UsageError(_refused(where, name, f"its name contains {word[0]}"))
     return name
 
 
-def has_own_code(index: Mapping[str, Any]) -> bool:
-    """Returns True if the pipeline comes with code that would run on loading."""
-    return isinstance(index.get("_class_name"), list)
+def own_code_of(index: Mapping[str, Any], folder: Path) -> Path | None:
+    """Returns the file with the pipeline's class, if it comes with the pipeline.
 
-
-def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
-    """Returns the parameters of a pipeline's call, by name.
-
-    ``pipeline`` is a pipeline or its class. Raises UsageError if the parameters show
-    that it is not a text-to-image pipeline.
+    Loading such a pipeline would run the file.
     """
-    name = pipeline.__name__ if inspect.isclass(pipeline) else type(pipeline).__name__
-    parameters = dict(inspect.signature(pipeline.__call__).parameters)
-    if "prompt" not in parameters or "generator" not in parameters:
-        raise UsageError(_refused(where, name, "it does not take a prompt and a seed"))
-    for parameter, output in _OUTPUT_OF_PARAMETER.items():
-        if parameter in parameters:
-            raise UsageError(_refused(where, name, f"it makes {output}"))
-    needed = set()
-    for call_parameter in parameters.values():
-        if (
-            call_parameter.default is call_parameter.empty
-            and call_parameter.kind is call_parameter.POSITIONAL_OR_KEYWORD
-        ):
-            needed.add(call_parameter.name)
-    unmet = sorted(needed - {"self", "prompt"})
-    if unmet:
-        raise UsageError(_refused(where, name, f"it needs {', '.join(unmet)}"))
-    return parameters
+    value = index.get("_class_name")
+    if not isinstance(value, list) or not value:
+        return None
+    return folder / f"{str(value[0]).replace('.', '/')}.py"
 
 
-def _refused(
-    where: str,
-    name: str,
-    reason: str,
-) -> str:
-    return (
-        f"pretrained={where}: a {name} is not a text-to-image pipeline ({reason}). Use "
-        "a pipeline that needs only text, such as a StableDiffusionXLPipeline or a "
-        "FluxPipeline"
+def kind_of(signature: Signature, where: str) -> PipelineKind:
+    """Returns what a pipeline takes and gives.
+
+    Raises UsageError for a pipeline that cannot answer requests. The message states the
+    reason, and names classes that fit.
+    """
+    name = signature.class_name
+    parameters = signature.parameters
+    gives = _gives(signature)
+    picture_parameter = ""
+    for parameter in _PICTURE_PARAMETERS:
+        if parameter in parameters and not picture_parameter:
+            picture_parameter = parameter
+    reason = next(_reasons_against(signature, gives, picture_parameter), "")
+    if gives is None or reason:
+        named = f"a {name} cannot be used ({reason})"
+        fit = fitting(gives or "image", with_picture=_is_from_pictures(signature))
+        raise UsageError(f"pretrained={where}: {named}. {fit}")
+    pictures: Pictures = "none"
+    if picture_parameter:
+        pictures = "required" if _is_from_pictures(signature) else "optional"
+    takes_several = (
+        picture_parameter in ("input_images", "images")
+        or _SEVERAL_PICTURES.search(name) is not None
     )
+    return PipelineKind(
+        gives=gives,
+        takes_text="prompt" in parameters,
+        pictures=pictures,
+        several_pictures=bool(picture_parameter) and takes_several,
+        picture_parameter=picture_parameter,
+    )
+
+
+def fitting(gives: str, *, with_picture: bool) -> str:
+    """Returns advice: the classes of pipelines that take and give these kinds."""
+    if gives == "audio":
+        return (
+            "For sounds from words, use a StableAudioPipeline or an AudioLDM2Pipeline"
+        )
+    if gives == "video" and with_picture:
+        return (
+            "For videos from pictures, use a WanImageToVideoPipeline or a "
+            "StableVideoDiffusionPipeline"
+        )
+    if gives == "video":
+        return "For videos from words, use a WanPipeline or a CogVideoXPipeline"
+    if with_picture:
+        return (
+            "For changes of a picture in words, use a "
+            "StableDiffusionInstructPix2PixPipeline or a FluxKontextPipeline"
+        )
+    return "For pictures from words, use a StableDiffusionXLPipeline or a FluxPipeline"
+
+
+def _gives(signature: Signature) -> MediaKind | None:
+    given = {_GIVES[field] for field in signature.returns if field in _GIVES}
+    if signature.returns:
+        return given.pop() if len(given) == 1 else None
+    for parameter, kind in _GIVES_BY_PARAMETER.items():
+        if parameter in signature.parameters:
+            return kind
+    return "image"
+
+
+def _is_from_pictures(signature: Signature) -> bool:
+    parameters = signature.parameters
+    if signature.required & {*_PICTURE_PARAMETERS, "original_image", "mask_image"}:
+        return True
+    # Parameters that say how far the answer may be from the picture.
+    if parameters & {"strength", "image_guidance_scale", "mask_image"}:
+        return bool(parameters & set(_PICTURE_PARAMETERS))
+    return _FROM_PICTURES.search(signature.class_name) is not None
+
+
+def _reasons_against(
+    signature: Signature, gives: MediaKind | None, picture_parameter: str
+) -> Iterator[str]:
+    """Yields the reasons why a pipeline cannot answer requests."""
+    parameters = signature.parameters
+    for parameter in _UNUSABLE_PARAMETERS:
+        if parameter in parameters:
+            yield f"it needs {parameter}"
+    if "video" in parameters and not picture_parameter:
+        yield "it needs video"
+    word = _OTHER_PURPOSE.search(signature.class_name)
+    if word is not None:
+        yield f"its name contains {word[0]}"
+    needed = signature.required - {"prompt", picture_parameter}
+    if needed:
+        yield f"it needs {', '.join(sorted(needed))}"
+    if "prompt" not in parameters and not picture_parameter:
+        yield "it takes neither a prompt nor a picture"
+    if "generator" not in parameters:
+        yield "it does not take a seed"
+    if _FROM_PICTURES.search(signature.class_name) and not picture_parameter:
+        yield "it does not take its picture as image"
+    if gives is None:
+        yield f"it gives {', '.join(sorted(signature.returns))}"
+    # Its answer has both, and a part of an answer has one kind.
+    if gives == "video" and "audio" in signature.returns:
+        yield "it gives a video and its sound apart"

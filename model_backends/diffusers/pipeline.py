@@ -1,16 +1,16 @@
-"""Loads a pipeline, and draws pictures from prompts and seeds."""
+"""Loads a pipeline, and makes media from inputs and seeds."""
 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import struct
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import (
     MissingDataError,
@@ -18,29 +18,47 @@ from mmeval.errors import (
     UsageError,
     is_out_of_memory,
 )
-from mmeval.model_backends.diffusers.kinds import call_parameters
+from mmeval.media import Media
+from mmeval.model_backends.diffusers.inputs import Inputs, size_like
+from mmeval.model_backends.diffusers.kinds import PipelineKind
 from mmeval.model_backends.diffusers.networks import networks
-from mmeval.model_backends.diffusers.settings import DiffusersSettings
+from mmeval.model_backends.diffusers.outputs import to_film, to_image, to_wave
+from mmeval.model_backends.diffusers.settings import DiffusersSettings, parameter_of
+from mmeval.model_backends.diffusers.signatures import Signature
 from mmeval.model_backends.hf.checkpoint.loading import quietly
 from mmeval.model_backends.hf.conversation.literals import Literals
-from mmeval.model_backends.hf.failures import in_a_line
+from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.system import need
 from mmeval.system.wording import listed
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
 _MAX_HEADER_BYTES = 100_000_000
 _SMALLER = "Memory is insufficient: set dtype=bfloat16, or use a smaller pipeline"
 
 
-@dataclass(frozen=True)
-class GeneratedPicture:
-    """A picture as a numpy array (height, width, channels) of values from 0 to 1.
+DEFAULT_FPS = 10
+"""Frames a second if neither the request, the arguments nor the pipeline state them.
 
-    ``blanked`` is True if the pipeline's safety checker has blanked the picture.
+diffusers uses the same number when it writes a video.
+"""
+DEFAULT_PIXELS = 1024 * 1024
+"""Maximum area of what is made from a picture, if the pipeline has no usual size."""
+VIDEO_MULTIPLE = 32
+"""Pixels. Some pipelines for videos refuse sizes that are not multiples of it."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a pipeline made.
+
+    ``medium`` is None if the pipeline's safety checker has blanked a picture.
     """
 
-    pixels: Any
-    blanked: bool = False
+    medium: Media | None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,34 +76,26 @@ class Pipeline:
         self,
         folder: Path,
         settings: DiffusersSettings,
-        class_name: str,
-        *,
-        has_own_code: bool,
+        signature: Signature,
+        kind: PipelineKind,
     ) -> None:
         """Loads the pipeline.
 
         Raises MissingExtraError if diffusers is not installed. Raises UsageError for a
-        pipeline that does not accept text or a given argument, or does not fit the
-        device. Raises MissingDataError for files that cannot be loaded.
+        pipeline that does not fit the device. Raises MissingDataError for files that
+        cannot be loaded.
         """
+        self._signature = signature
+        self._kind = kind
+        if kind.gives == "video":
+            need("av", "video")
         with _without_messages():
             # The library's advice is switched off, since responses contain it.
             diffusers = need("diffusers", "diffusers")
             diffusers.utils.logging.set_verbosity_error()
             diffusers.utils.logging.disable_progress_bar()
-            if not has_own_code:
-                kind = getattr(diffusers, class_name, None)
-                if not inspect.isclass(kind):
-                    raise UsageError(
-                        f"pretrained={settings.pretrained}: diffusers "
-                        f"{diffusers.__version__} has no {class_name}. Try a newer "
-                        "version: pip install -U diffusers"
-                    )
-                parameters = call_parameters(kind, settings.pretrained)
-                self._refuse_unknown(parameters, settings, class_name)
             self._pipe = _on_device(_load(diffusers, folder, settings), settings)
-        self._parameters = call_parameters(self._pipe, settings.pretrained)
-        self._refuse_unknown(self._parameters, settings, class_name)
+        _check_cleaner(self._pipe, settings)
         self._tokenizers: dict[str, Any] = {}
         control: list[str] = []
         for name, part in self._pipe.components.items():
@@ -97,10 +107,6 @@ class Pipeline:
     @property
     def device(self) -> str:
         return str(self._pipe.device)
-
-    def unknown(self, arguments: Mapping[str, Any]) -> list[str]:
-        """Returns the arguments that the pipeline's call does not take."""
-        return [name for name in arguments if name not in self._parameters]
 
     def read(self, text: str) -> Prompt:
         """Returns the prompt for a text, and warnings.
@@ -114,9 +120,7 @@ class Pipeline:
             warnings.append(
                 f"control tokens in the text were turned into plain text: {names}"
             )
-        max_length = getattr(
-            self._parameters.get("max_sequence_length"), "default", None
-        )
+        max_length = self._signature.default("max_sequence_length")
         for name, tokenizer in self._tokenizers.items():
             limit = tokenizer.model_max_length
             if isinstance(max_length, int):
@@ -129,46 +133,123 @@ class Pipeline:
                 )
         return Prompt(neutral_text, tuple(warnings))
 
-    def draw(
-        self,
-        prompts: Sequence[Prompt],
-        seeds: Sequence[int],
-        arguments: Mapping[str, Any],
-    ) -> Iterator[GeneratedPicture]:
-        """Draws a picture for each prompt, each with its own seed.
+    def make(self, inputs: Inputs, seed: int, arguments: Mapping[str, Any]) -> Made:
+        """Makes one medium from the inputs of one request.
 
-        Random numbers come from the CPU, so they are the same on every device. The
-        other pictures in a batch affect only the last digits of a picture's values.
+        Random numbers come from the CPU, so they are the same on every device. Raises
+        RowError for an output that is not a medium, and the library's ValueError for
+        inputs that it refuses.
         """
         torch = need("torch", "diffusers")
-        generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
-        call_arguments = dict(arguments)
-        if "negative_prompt" in call_arguments:
-            call_arguments["negative_prompt"] = [
-                call_arguments["negative_prompt"]
-            ] * len(prompts)
+        prompt = self.read(inputs.text)
+        warnings = list(prompt.warnings)
+        arguments = {**self._size(inputs, arguments), **arguments}
+        call: dict[str, Any] = {}
+        for name, value in arguments.items():
+            parameter = parameter_of(name, self._signature)
+            if parameter:
+                call[parameter] = value
+        if self._kind.takes_text:
+            call["prompt"] = prompt.text
+        if inputs.pictures:
+            call |= self._picture_arguments(inputs, prompt.text)
+        if "output_type" in self._signature.parameters:
+            call["output_type"] = "np"
         scheduler: Any = getattr(self._pipe, "scheduler", None)
-        # This type of scheduler ignores the generators.
+        # This type of scheduler ignores the generator.
         if hasattr(scheduler, "noise_sampler_seed"):
-            scheduler.noise_sampler_seed = list(seeds)
+            scheduler.noise_sampler_seed = [seed]
         with _without_messages(), torch.inference_mode():
             output = self._pipe(
-                prompt=[prompt.text for prompt in prompts],
-                generator=generators,
-                output_type="np",
-                **call_arguments,
+                generator=torch.Generator("cpu").manual_seed(seed), **call
             )
-        if not hasattr(output, "images"):
-            raise TypeError(
-                f"a {type(self._pipe).__name__} returns {', '.join(output)}, not images"
-            )
-        blanked = getattr(output, "nsfw_content_detected", None) or [False] * len(
-            prompts
-        )
-        return (
-            GeneratedPicture(pixels, bool(blank))
-            for pixels, blank in zip(output.images, blanked, strict=True)
-        )
+        return self._made(output, arguments, warnings)
+
+    def _picture_arguments(self, inputs: Inputs, text: str) -> dict[str, Any]:
+        pictures = list(inputs.pictures)
+        if not self._takes_size:
+            # Such a pipeline works in the size of the picture.
+            pictures = [self._reduced(picture) for picture in pictures]
+        name = self._kind.picture_parameter
+        if not self._kind.several_pictures:
+            return {name: pictures[0]}
+        if name != "input_images":
+            return {name: pictures}
+        # OmniGen wants a mark for each picture in its prompt.
+        marks = [
+            f"<img><|image_{number}|></img>" for number in range(1, len(pictures) + 1)
+        ]
+        return {name: pictures, "prompt": " ".join([*marks, text])}
+
+    @property
+    def _takes_size(self) -> bool:
+        return {"height", "width"} <= self._signature.parameters
+
+    def _size(self, inputs: Inputs, arguments: Mapping[str, Any]) -> dict[str, int]:
+        """Returns the size of the first picture, unless a size is requested."""
+        is_given = "width" in arguments or "height" in arguments
+        if is_given or not inputs.pictures or not self._takes_size:
+            return {}
+        width, height = self._size_like(inputs.pictures[0])
+        return {"width": width, "height": height}
+
+    def _reduced(self, picture: Image) -> Image:
+        if picture.width * picture.height <= DEFAULT_PIXELS:
+            return picture
+        return picture.resize(self._size_like(picture))
+
+    def _size_like(self, picture: Image) -> tuple[int, int]:
+        height = self._signature.default("height")
+        width = self._signature.default("width")
+        most_pixels = DEFAULT_PIXELS
+        if isinstance(height, int) and isinstance(width, int):
+            most_pixels = height * width
+        multiple = 2 * self._pixels_per_latent()
+        if self._kind.gives == "video":
+            multiple = max(multiple, VIDEO_MULTIPLE)
+        return size_like(picture, most_pixels=most_pixels, multiple=multiple)
+
+    def _pixels_per_latent(self) -> int:
+        for name in (
+            "vae_scale_factor_spatial",
+            "vae_spatial_compression_ratio",
+            "vae_scale_factor",
+        ):
+            factor = getattr(self._pipe, name, None)
+            if isinstance(factor, int):
+                return factor
+        return 8
+
+    def _made(
+        self, output: Any, arguments: Mapping[str, Any], warnings: list[str]
+    ) -> Made:
+        if self._kind.gives == "audio":
+            samples = _field(output, ("audios",))[0]
+            return Made(to_wave(samples, self._sound_rate()), tuple(warnings))
+        if self._kind.gives == "video":
+            frames = _field(output, ("frames",))[0]
+            fps = arguments.get("fps") or self._usual_fps()
+            size = frames.shape[1:3]
+            warnings += _other_size(size, arguments)
+            warnings += _other_length(len(frames), arguments)
+            return Made(to_film(frames, fps), tuple(warnings))
+        pixels = _field(output, ("images", "image"))[0]
+        if any(getattr(output, "nsfw_content_detected", None) or ()):
+            return Made(None, tuple(warnings))
+        warnings += _other_size(pixels.shape[:2], arguments)
+        return Made(to_image(pixels), tuple(warnings))
+
+    def _usual_fps(self) -> int:
+        usual = self._signature.default(parameter_of("fps", self._signature))
+        return round(usual) if isinstance(usual, int | float) else DEFAULT_FPS
+
+    def _sound_rate(self) -> int:
+        for name in ("vocoder", "vae"):
+            config = getattr(getattr(self._pipe, name, None), "config", None)
+            rate = getattr(config, "sampling_rate", None)
+            if rate:
+                return int(rate)
+        raise RowError("internal", "the pipeline does not state its sampling rate")
 
     def _survives(self, text: str, token: str) -> bool:
         """Returns True if a tokenizer still finds the control token in a text."""
@@ -179,16 +260,29 @@ class Pipeline:
                 return True
         return False
 
-    @staticmethod
-    def _refuse_unknown(
-        parameters: Mapping[str, Any], settings: DiffusersSettings, class_name: str
-    ) -> None:
-        unknown = sorted(settings.drawing.keys() - parameters.keys())
-        if unknown:
-            raise UsageError(
-                f"pretrained={settings.pretrained}: a {class_name} does not accept "
-                f"{', '.join(unknown)}. Leave it out of the arguments"
-            )
+
+def _field(output: Any, names: Sequence[str]) -> Any:
+    for name in names:
+        if hasattr(output, name):
+            return getattr(output, name)
+    raise TypeError(f"the pipeline returns {', '.join(output)}, not {names[0]}")
+
+
+def _other_size(size: Sequence[int], arguments: Mapping[str, Any]) -> list[str]:
+    """Returns a list with a warning if the pipeline has rounded the size."""
+    height, width = size
+    requested = f"{arguments.get('width', width)}x{arguments.get('height', height)}"
+    if f"{width}x{height}" == requested:
+        return []
+    return [f"the pipeline made {width}x{height} pixels, not {requested}"]
+
+
+def _other_length(count: int, arguments: Mapping[str, Any]) -> list[str]:
+    """Returns a list with a warning if the pipeline has rounded the frames."""
+    requested = arguments.get("num_frames", count)
+    if count == requested:
+        return []
+    return [f"the pipeline made {count} frames, not {requested}"]
 
 
 @contextlib.contextmanager
@@ -259,6 +353,25 @@ def _on_device(pipe: Any, settings: DiffusersSettings) -> Any:
             f"pretrained={settings.pretrained}: the pipeline cannot be moved to "
             f"device={device} ({in_a_line(error)}). {advice}"
         ) from error
+
+
+def _check_cleaner(pipe: Any, settings: DiffusersSettings) -> None:
+    """Raises UsageError if the pipeline's cleaning of prompts lacks a package.
+
+    Some pipelines fail at their first prompt without ftfy, which diffusers does not
+    install.
+    """
+    module = sys.modules.get(type(pipe).__module__)
+    cleaner = getattr(module, "prompt_clean", None)
+    if cleaner is None:
+        return
+    try:
+        cleaner("a prompt")
+    except NameError as error:
+        raise UsageError(
+            f"pretrained={settings.pretrained}: a {type(pipe).__name__} needs the "
+            f"package {error.name}. Install it: pip install {error.name}"
+        ) from None
 
 
 def saved_dtype(folder: Path) -> str:

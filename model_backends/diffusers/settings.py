@@ -8,17 +8,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mmeval.model_backends.diffusers.signatures import Signature
+
 MAX_SIDE = 8192
 """Maximum side in pixels. A larger side is a mistake, and would exhaust the memory."""
 MAX_STEPS = 1000
+MAX_FRAMES = 10_000
+MAX_FPS = 240
+MAX_SECONDS = 3600
 
 
 @dataclass(frozen=True)
 class DiffusersSettings:
     """The settings for loading a pipeline, and its default arguments.
 
-    An empty ``device`` means the machine's best device. ``drawing`` contains arguments
-    of the pipeline's call, as returned by the function ``drawing``.
+    An empty ``device`` means the machine's best device. ``arguments`` are those of
+    ``checked_arguments``.
     """
 
     pretrained: str
@@ -26,11 +31,23 @@ class DiffusersSettings:
     dtype: str = "auto"
     device: str = ""
     trust_remote_code: bool = False
-    drawing: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts options such as ``image.size`` to arguments of a pipeline's call.
+def checked_arguments(given: Mapping[str, object]) -> dict[str, Any]:
+    """Returns those arguments of a pipeline that are given (not None or empty).
+
+    Raises ValueError with an argument's name and its valid values.
+    """
+    arguments: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is not None and value != "":
+            arguments[name] = _ARGUMENTS[name](name, value)
+    return arguments
+
+
+def requested_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts options such as ``image.size`` to arguments of a pipeline.
 
     Raises ValueError with the option's name and its valid values.
     """
@@ -40,8 +57,38 @@ def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(
                 f"the option {name} does not exist. Known options: {', '.join(OPTIONS)}"
             )
-        arguments |= OPTIONS[name](name, value)
+        names = OPTIONS[name]
+        if names == _SIZE:
+            arguments |= _size(name, value)
+        else:
+            arguments[names[0]] = _ARGUMENTS[names[0]](name, value)
     return arguments
+
+
+def options_of(signature: Signature, gives: str) -> frozenset[str]:
+    """Returns the options of requests that a pipeline takes."""
+    options = set()
+    for option, names in OPTIONS.items():
+        modality = option.partition(".")[0]
+        taken = [is_taken(name, signature, gives) for name in names]
+        if modality == gives and all(taken):
+            options.add(option)
+    return frozenset(options)
+
+
+def is_taken(argument: str, signature: Signature, gives: str) -> bool:
+    """Returns True if an argument has an effect on what a pipeline gives."""
+    # The file of a video has a frame rate, whether or not the pipeline knows of it.
+    is_of_the_file = argument == "fps" and gives == "video"
+    return is_of_the_file or bool(parameter_of(argument, signature))
+
+
+def parameter_of(argument: str, signature: Signature) -> str:
+    """Returns the name of an argument in a pipeline's call, or an empty string."""
+    for name in (argument, *_OTHER_NAMES.get(argument, ())):
+        if name in signature.parameters:
+            return name
+    return ""
 
 
 def _size(name: str, value: object) -> dict[str, Any]:
@@ -55,26 +102,39 @@ def _size(name: str, value: object) -> dict[str, Any]:
     return {"width": width, "height": height}
 
 
-def _steps(name: str, value: object) -> dict[str, Any]:
-    number = _number(name, value)
-    if number != int(number) or not 1 <= number <= MAX_STEPS:
-        raise ValueError(
-            f"{name}={value!r} must be a whole number from 1 to {MAX_STEPS}"
-        )
-    return {"num_inference_steps": int(number)}
+def _whole(most: int) -> Callable[[str, object], int]:
+    def checked(name: str, value: object) -> int:
+        number = _number(name, value)
+        if number != int(number) or not 1 <= number <= most:
+            raise ValueError(
+                f"{name}={value!r} must be a whole number from 1 to {most}"
+            )
+        return int(number)
+
+    return checked
 
 
-def _guidance_scale(name: str, value: object) -> dict[str, Any]:
+def _above_zero(most: float) -> Callable[[str, object], float]:
+    def checked(name: str, value: object) -> float:
+        number = _number(name, value)
+        if not 0 < number <= most:
+            raise ValueError(f"{name}={value!r} must be above 0 and at most {most}")
+        return number
+
+    return checked
+
+
+def _guidance_scale(name: str, value: object) -> float:
     number = _number(name, value)
     if number < 0:
         raise ValueError(f"{name}={value!r} must be at least 0")
-    return {"guidance_scale": number}
+    return number
 
 
-def _negative_prompt(name: str, value: object) -> dict[str, Any]:
+def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name}={value!r} must be a string")
-    return {"negative_prompt": value}
+    return value
 
 
 def _number(name: str, value: object) -> float:
@@ -85,10 +145,47 @@ def _number(name: str, value: object) -> float:
     raise ValueError(f"{name}={value!r} must be a number")
 
 
-OPTIONS: Mapping[str, Callable[[str, object], dict[str, Any]]] = {
-    "image.size": _size,
-    "image.steps": _steps,
-    "image.guidance_scale": _guidance_scale,
-    "image.negative_prompt": _negative_prompt,
+_ARGUMENTS: Mapping[str, Callable[[str, object], Any]] = {
+    "num_inference_steps": _whole(MAX_STEPS),
+    "guidance_scale": _guidance_scale,
+    "negative_prompt": _text,
+    "height": _whole(MAX_SIDE),
+    "width": _whole(MAX_SIDE),
+    "num_frames": _whole(MAX_FRAMES),
+    "fps": _whole(MAX_FPS),
+    "strength": _above_zero(1),
+    "seconds": _above_zero(MAX_SECONDS),
 }
-"""The options of a request, each with the function that converts it."""
+"""The arguments of pipelines, each with the function that checks it."""
+
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "num_frames": ("video_length", "frames"),
+    "fps": ("frame_rate", "target_fps"),
+    "seconds": (
+        "audio_end_in_s",
+        "audio_length_in_s",
+        "audio_duration",
+        "audio_duration_s",
+    ),
+}
+"""Arguments that some pipelines call by other names."""
+
+_SIZE = ("width", "height")
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "image.size": _SIZE,
+    "image.steps": ("num_inference_steps",),
+    "image.guidance_scale": ("guidance_scale",),
+    "image.negative_prompt": ("negative_prompt",),
+    "image.strength": ("strength",),
+    "video.size": _SIZE,
+    "video.steps": ("num_inference_steps",),
+    "video.guidance_scale": ("guidance_scale",),
+    "video.negative_prompt": ("negative_prompt",),
+    "video.frames": ("num_frames",),
+    "video.fps": ("fps",),
+    "audio.seconds": ("seconds",),
+    "audio.steps": ("num_inference_steps",),
+    "audio.guidance_scale": ("guidance_scale",),
+    "audio.negative_prompt": ("negative_prompt",),
+}
+"""The options of a request, each with the arguments that it sets."""

@@ -16,8 +16,9 @@ from pathlib import Path
 
 # These come first: they set the environment that the libraries read.
 import tiny_language_models  # noqa: F401  registers its builders
+import tiny_pipelines  # noqa: F401  likewise
 import tiny_sound_models  # noqa: F401  likewise
-import tiny_translators  # noqa: F401  registers its builders
+import tiny_translators  # noqa: F401  likewise
 from tiny_model_parts import (
     BUILDERS,
     SEED,
@@ -435,62 +436,6 @@ def lpips(out: Path) -> None:
         of = to
     torch.save(trunk, out / "alexnet-owt-7be5be79.pth")
     torch.save(heads, out / "alex.pth")
-
-
-@model
-def sd(out: Path) -> None:
-    """Stable Diffusion pipeline (diffusers), for agents that call an image tool"""
-    tok = byte_tokenizer(pad="</s>")
-    tok.backend_tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>",
-        special_tokens=[("<s>", tok.bos_token_id), ("</s>", tok.eos_token_id)],
-    )
-    tok.padding_side, tok.model_max_length = "right", 77
-    text = tf.CLIPTextModel(
-        tf.CLIPTextConfig(
-            vocab_size=len(tok),
-            hidden_size=32,
-            intermediate_size=37,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=77,
-            **ids(tok),
-        )
-    )
-    unet = diffusers.UNet2DConditionModel(
-        block_out_channels=(4, 8),
-        layers_per_block=1,
-        sample_size=32,
-        in_channels=4,
-        out_channels=4,
-        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
-        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-        cross_attention_dim=32,
-        norm_num_groups=2,
-        attention_head_dim=2,
-    )
-    vae = diffusers.AutoencoderKL(
-        block_out_channels=(4, 8),
-        in_channels=3,
-        out_channels=3,
-        latent_channels=4,
-        norm_num_groups=2,
-        down_block_types=("DownEncoderBlock2D",) * 2,
-        up_block_types=("UpDecoderBlock2D",) * 2,
-    )
-    pipe = diffusers.StableDiffusionPipeline(
-        vae=vae,
-        text_encoder=text,
-        tokenizer=tok,
-        unet=unet,
-        scheduler=diffusers.DDIMScheduler(
-            clip_sample=False, set_alpha_to_one=False, beta_schedule="scaled_linear"
-        ),
-        safety_checker=None,
-        feature_extractor=None,
-        requires_safety_checker=False,
-    )
-    pipe.save_pretrained(out)
 
 
 def main() -> None:

@@ -48,8 +48,8 @@ from tests.support.tiny_media import picture
 # ``chameleon`` (text out), ``janus`` (text or a picture), ``emu3`` (recites one
 # answer: text, picture, text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech),
 # ``vits`` (speech), ``csm`` and ``bark`` (speech in a voice), ``musicgen``,
-# ``seamless_m4t`` and ``seamless_m4t_v2`` (text and speech), ``sd`` (a
-# pipeline of diffusers). Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
+# ``seamless_m4t`` and ``seamless_m4t_v2`` (text and speech). Pipelines of diffusers:
+# see tiny_pipelines.py. Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
 # ``wav2vec2_gender``, and ``resnet50``, ``inception_v3``, ``lpips``, ``beat_this`` and
 # ``dreamsim``, which are files of the released names, not folders of transformers.
 
@@ -59,6 +59,7 @@ _SOURCES = (
     "make_tiny_models.py",
     "tiny_language_models.py",
     "tiny_model_parts.py",
+    "tiny_pipelines.py",
     "tiny_sound_models.py",
     "tiny_translators.py",
 )

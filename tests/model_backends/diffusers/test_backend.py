@@ -41,7 +41,7 @@ def pair(backend: DiffusersBackend, *requests: Request) -> list[Response]:
 @pytest.fixture(scope="module")
 def backend() -> Iterator[DiffusersBackend]:
     torch.set_num_threads(1)
-    made = DiffusersBackend(pretrained=str(tiny_model("sd")), steps=2)
+    made = DiffusersBackend(pretrained=str(tiny_model("sd")), num_inference_steps=2)
     made.start()
     yield made
 
@@ -64,7 +64,7 @@ def test_the_prompt_is_the_words_of_all_messages(
     given: list[str] = []
     monkeypatch.setattr(
         f"{PIPELINE}.check_inputs",
-        lambda self, prompt, *args, **more: given.extend(prompt),
+        lambda self, prompt, *args, **more: given.append(prompt),
     )
     earlier = (
         user("a hare"),
@@ -125,10 +125,9 @@ def test_a_blanked_picture_is_left_out(
     backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked = f"{PIPELINE}.run_safety_checker"
-    monkeypatch.setattr(
-        checked, lambda self, image, device, dtype: (image * 0, [True, False])
-    )
-    unfit, fit = answers(backend, [wanted("a"), wanted("b")])
+    fit = says(backend, wanted("b"))
+    monkeypatch.setattr(checked, lambda self, image, device, dtype: (image * 0, [True]))
+    unfit = says(backend, wanted("a"))
     assert unfit.output == Interleaved(())
     assert unfit.finish_reason == "refused"
     assert "safety checker" in unfit.warnings[0]
@@ -142,23 +141,20 @@ def test_a_blanked_picture_is_left_out(
     assert "dtype=bfloat16" in text
 
 
-def test_a_batch_too_large_for_memory_is_halved(
+def test_memory_that_runs_out_is_the_error_of_its_row(
     backend: DiffusersBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from diffusers import StableDiffusionPipeline
 
-    sizes: list[int] = []
     whole = StableDiffusionPipeline.encode_prompt
 
-    def small(self: Any, prompt: list[str], *args: Any, **more: Any) -> Any:
-        sizes.append(len(prompt))
-        if len(prompt) > 1:
+    def small(self: Any, prompt: str, *args: Any, **more: Any) -> Any:
+        if prompt == "b":
             raise torch.OutOfMemoryError("CUDA out of memory")
         return whole(self, prompt, *args, **more)
 
     monkeypatch.setattr(f"{PIPELINE}.encode_prompt", small)
-    assert errors(pair(backend, wanted("a"), wanted("b"))) == ["", ""]
-    assert sizes == [2, 1, 1]
+    assert errors(pair(backend, wanted("a"), wanted("b"))) == ["", "out_of_memory"]
 
 
 def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_backend() -> (
@@ -175,10 +171,10 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
     assert made.provenance["device"] == "cuda:7"
     assert made.identity["model"] == "sd"
     assert made.identity["pipeline"] == "StableDiffusionPipeline"
-    sized = DiffusersBackend(pretrained=folder, size="32x32").identity
-    assert sized == {**made.identity, "drawing": {"width": 32, "height": 32}}
+    sized = DiffusersBackend(pretrained=folder, width=32, height=32).identity
+    assert sized == {**made.identity, "arguments": {"width": 32, "height": 32}}
     unguided = create_backend("diffusers", {"pretrained": folder, "guidance_scale": 0})
-    assert unguided.identity["drawing"] == {"guidance_scale": 0.0}
+    assert unguided.identity["arguments"] == {"guidance_scale": 0.0}
     with pytest.raises(MissingDataError, match=r"index\.json .*--model hf"):
         DiffusersBackend(pretrained=str(tiny_model("llava")))
 
@@ -188,6 +184,10 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
     [
         (["mine", "Mine"], {}, "trust_remote_code=true"),
         ("FluxPipeline", {"dtype": "flaot16"}, '"float16"'),
+        ("FluxPipeline", {"strength": 0.5}, "FluxPipeline does not accept strength"),
+        ("WanPipeline", {"fps": 0}, "fps=0 must be"),
+        ("FluxFillPipeline", {}, "mask_image.*FluxKontextPipeline"),
+        ("DreamPipeline", {}, "no DreamPipeline"),
     ],
     ids=str,
 )
@@ -197,3 +197,63 @@ def test_wrong_arguments_are_refused_early(
     (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": name}))
     with pytest.raises(UsageError, match=word):
         DiffusersBackend(pretrained=str(tmp_path), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("model", "takes", "gives", "options"),
+    [
+        ("sd", "text", "image", {"image.size"}),
+        ("sd_edit", "text+image", "image", {"image.guidance_scale"}),
+        ("sd_img2img", "text+image", "image", {"image.strength"}),
+        ("flux2", "text+image", "image", {"image.size"}),
+        ("wan", "text", "video", {"video.frames", "video.fps"}),
+        ("ltx_i2v", "text+image", "video", {"video.size"}),
+        ("stable_video", "image", "video", {"video.fps"}),
+        ("stable_audio", "text", "audio", {"audio.seconds"}),
+    ],
+)
+def test_capabilities_say_what_a_folders_pipeline_takes_and_gives(
+    model: str, takes: str, gives: str, options: set[str]
+) -> None:
+    capabilities = DiffusersBackend(pretrained=str(tiny_model(model))).capabilities
+    assert set(capabilities.inputs) - {"code"} == set(takes.split("+"))
+    assert set(capabilities.outputs) == {gives}
+    assert capabilities.options is not None
+    assert options <= capabilities.options
+
+
+@pytest.mark.parametrize(
+    ("model", "asked_for", "fit"),
+    [
+        ("sd", replace(wanted(), messages=(user("a", picture()),)), "Pix2Pix"),
+        ("sd", replace(wanted(), wants=("video",)), "WanPipeline"),
+        ("sd_edit", wanted(), "StableDiffusionXLPipeline"),
+        (
+            "sd_edit",
+            replace(wanted(), messages=(user("a", *[picture()] * 2),)),
+            "at most 1",
+        ),
+        ("wan", replace(wanted(), wants=("audio",)), "StableAudioPipeline"),
+        ("sd_edit", wanted(strength=0.5), "does not take image.strength"),
+    ],
+    ids=[
+        "a picture",
+        "a video",
+        "no picture",
+        "two pictures",
+        "a sound",
+        "an option",
+    ],
+)
+def test_what_a_pipeline_cannot_do_is_unsupported_with_the_class_that_can(
+    model: str, asked_for: Request, fit: str
+) -> None:
+    backend = DiffusersBackend(pretrained=str(tiny_model(model)))
+    backend._pipeline = Unused()  # type: ignore[assignment]  # nothing reaches it
+    kind, text = fault(says(backend, asked_for))
+    assert kind == "unsupported"
+    assert fit in text
+
+
+class Unused:
+    """Stands for a loaded pipeline."""

@@ -3,7 +3,6 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,25 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.media import Media, decode
+from mmeval.model_backends.diffusers.inputs import Inputs
+from mmeval.model_backends.diffusers.kinds import kind_of
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.pipeline import Pipeline, Prompt, saved_dtype
 from mmeval.model_backends.diffusers.settings import DiffusersSettings
+from mmeval.model_backends.diffusers.signatures import Signature, signature_of
 from tests.support.models import tiny_model
 
 CLASS = "StableDiffusionPipeline"
 
 
 def loaded(folder: Path, **settings: Any) -> Pipeline:
+    signature = signature_of(CLASS, None, "here")
     return Pipeline(
-        folder, DiffusersSettings(str(folder), **settings), CLASS, has_own_code=False
+        folder,
+        DiffusersSettings(str(folder), **settings),
+        signature,
+        kind_of(signature, "here"),
     )
 
 
@@ -50,29 +57,29 @@ def pipeline() -> Iterator[Pipeline]:
     yield loaded(tiny_model("sd"))
 
 
-def drawn(pipeline: Pipeline, **how: Any) -> Any:
-    (made,) = pipeline.draw([Prompt("a hare")], [1], how)
-    assert not made.blanked
-    return made.pixels
+def drawn(pipeline: Pipeline, **arguments: Any) -> Media:
+    medium = pipeline.make(Inputs("a hare"), 1, arguments).medium
+    assert medium is not None
+    return medium
 
 
-def test_a_picture_is_an_array_of_numbers_from_black_to_white_steered_by_its_arguments(
-    pipeline: Pipeline,
+@pytest.mark.parametrize(
+    ("changes", "size"),
+    [
+        ({}, (64, 64)),
+        ({"width": 32, "height": 48}, (32, 48)),
+        ({"num_inference_steps": 3}, (64, 64)),
+        ({"negative_prompt": "a dog in the rain"}, (64, 64)),
+    ],
+    ids=str,
+)
+def test_a_picture_is_steered_by_its_arguments(
+    pipeline: Pipeline, changes: dict[str, Any], size: tuple[int, int]
 ) -> None:
-    pixels = drawn(pipeline, num_inference_steps=2)
-    assert pixels.shape == (64, 64, 3)
-    assert 0 <= pixels.min() < pixels.max() <= 1
-    one, two = (
-        drawn(pipeline, width=32, height=48, num_inference_steps=steps)
-        for steps in (1, 2)
-    )
-    assert one.shape == (48, 32, 3)
-    assert (one != two).any()
-    guided = {"num_inference_steps": 1, "guidance_scale": 9.0}
-    assert (
-        drawn(pipeline, **guided)
-        != drawn(pipeline, **guided, negative_prompt="a dog in the rain")
-    ).any()
+    usual = {"num_inference_steps": 2, "guidance_scale": 9.0}
+    picture = drawn(pipeline, **{**usual, **changes})
+    assert decode.image(picture).size == size
+    assert (picture == drawn(pipeline, **usual)) == (not changes)
 
 
 def test_a_prompt_is_read_with_warnings(
@@ -86,25 +93,9 @@ def test_a_prompt_is_read_with_warnings(
     read = pipeline.read("a sign that says </s> in red")
     assert "</s>" not in read.text
     assert ["</s>" in one for one in read.warnings] == [True]
-    bound = Parameter("max_sequence_length", Parameter.KEYWORD_ONLY, default=8)
-    monkeypatch.setitem(pipeline._parameters, "max_sequence_length", bound)
+    bound = Signature(CLASS, defaults={"max_sequence_length": 8})
+    monkeypatch.setattr(pipeline, "_signature", bound)
     assert pipeline.read("a hare in the snow").warnings[0].endswith(" 8")
-
-
-def test_arguments_and_classes_that_are_not_known_end_the_loading(
-    pipeline: Pipeline,
-) -> None:
-    assert pipeline.unknown({"width": 1, "true_cfg_scale": 2.0}) == ["true_cfg_scale"]
-    with pytest.raises(UsageError, match=f"{CLASS} .* true_cfg_scale"):
-        loaded(tiny_model("sd"), drawing={"true_cfg_scale": 2.0})
-    for name in ("DreamPipeline", "models"):
-        with pytest.raises(UsageError, match=rf" {name}\. "):
-            Pipeline(
-                tiny_model("sd"),
-                DiffusersSettings(str(tiny_model("sd"))),
-                name,
-                has_own_code=False,
-            )
 
 
 @pytest.mark.parametrize(
@@ -220,10 +211,17 @@ def test_code_of_a_pipeline_runs_where_that_is_allowed(
     (folder / "mine.py").write_text(
         f"from diffusers import {CLASS}\n\n\nclass Mine({CLASS}):\n    pass\n"
     )
-    made = Pipeline(
-        folder,
-        DiffusersSettings(str(folder), trust_remote_code=True),
-        "Mine",
-        has_own_code=True,
-    )
+    made = loaded(folder, trust_remote_code=True)
     assert type(made._pipe).__name__ == "Mine"
+
+
+def test_a_pipeline_that_lacks_a_package_for_its_prompts_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cleaner(_text: str) -> None:
+        raise NameError("name 'ftfy' is not defined", name="ftfy")
+
+    module = "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion"
+    monkeypatch.setattr(f"{module}.prompt_clean", cleaner, raising=False)
+    with pytest.raises(UsageError, match="pip install ftfy"):
+        loaded(tiny_model("sd"))

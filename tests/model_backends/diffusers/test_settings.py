@@ -1,47 +1,113 @@
+import re
+
 import pytest
 
-from mmeval.model_backends.diffusers.settings import drawing
+from mmeval.model_backends.diffusers.settings import (
+    checked_arguments,
+    is_taken,
+    options_of,
+    parameter_of,
+    requested_arguments,
+)
+from mmeval.model_backends.diffusers.signatures import signature_of
 
 
 def test_options_become_the_arguments_of_a_pipelines_call() -> None:
     given = {
-        "size": "1024x768",
-        "steps": 20,
-        "guidance_scale": 3,
-        "negative_prompt": "no fog",
+        "image.size": "1024x768",
+        "image.steps": 20,
+        "image.guidance_scale": 3,
+        "image.negative_prompt": "no fog",
+        "image.strength": 0.5,
     }
-    taken = {
+    assert requested_arguments(given) == {
+        "width": 1024,
+        "height": 768,
         "num_inference_steps": 20,
         "guidance_scale": 3.0,
         "negative_prompt": "no fog",
+        "strength": 0.5,
     }
-    assert drawing({f"image.{name}": value for name, value in given.items()}) == {
-        "width": 1024,
-        "height": 768,
-        **taken,
+
+
+def test_options_of_videos_and_sounds_become_arguments() -> None:
+    video = {"video.size": "8192x1", "video.frames": 17, "video.fps": 24}
+    assert requested_arguments(video) == {
+        "width": 8192,
+        "height": 1,
+        "num_frames": 17,
+        "fps": 24,
     }
-    assert drawing({}) == {}
-    most = drawing({"image.size": "8192x1", "image.steps": 1000})
-    assert most == {"width": 8192, "height": 1, "num_inference_steps": 1000}
-    assert drawing({"image.steps": 1, "image.guidance_scale": 0}) == {
-        "num_inference_steps": 1,
-        "guidance_scale": 0.0,
-    }
+    assert requested_arguments({"audio.seconds": 2.5}) == {"seconds": 2.5}
+
+
+def test_an_argument_that_is_not_given_is_left_to_the_pipeline() -> None:
+    given = {"height": None, "negative_prompt": "", "guidance_scale": 0}
+    assert checked_arguments(given) == {"guidance_scale": 0.0}
 
 
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("size", ["large", "0x64", "64x0", "8193x64", "64x8193"]),
-        ("steps", [0, 1001, 2.5, True]),
-        ("guidance_scale", [-1, float("nan")]),
-        ("negative_prompt", [7]),
-        ("quality", ["high"]),
+        ("image.size", ["large", "0x64", "64x0", "8193x64", "64x8193"]),
+        ("image.steps", [0, 1001, 2.5, True]),
+        ("image.guidance_scale", [-1, float("nan")]),
+        ("image.negative_prompt", [7]),
+        ("image.strength", [0, 1.1]),
+        ("image.quality", ["high"]),
+        ("video.frames", [0, 2.5]),
+        ("video.fps", [0, 241]),
+        ("audio.seconds", [0, 3601]),
     ],
 )
 def test_a_value_or_an_option_that_means_nothing_is_refused_by_name(
     name: str, values: list[object]
 ) -> None:
     for value in values:
-        with pytest.raises(ValueError, match=rf"image\.{name}"):
-            drawing({f"image.{name}": value})
+        with pytest.raises(ValueError, match=re.escape(name)):
+            requested_arguments({name: value})
+
+
+@pytest.mark.parametrize(
+    ("class_name", "gives", "lacks"),
+    [
+        ("StableDiffusionPipeline", "image", {"image.strength"}),
+        ("StableDiffusionInstructPix2PixPipeline", "image", {"image.size"}),
+        ("WanPipeline", "video", set()),
+        ("StableVideoDiffusionPipeline", "video", {"video.negative_prompt"}),
+        ("StableAudioPipeline", "audio", set()),
+    ],
+)
+def test_a_pipeline_has_the_options_of_what_it_gives_and_takes(
+    class_name: str, gives: str, lacks: set[str]
+) -> None:
+    options = options_of(signature_of(class_name, None, "here"), gives)
+    assert f"{gives}.steps" in options
+    assert {name.partition(".")[0] for name in options} == {gives}
+    assert not options & lacks
+
+
+@pytest.mark.parametrize(
+    ("class_name", "argument", "parameter"),
+    [
+        ("LTXPipeline", "fps", "frame_rate"),
+        ("I2VGenXLPipeline", "fps", "target_fps"),
+        ("LattePipeline", "num_frames", "video_length"),
+        ("SanaVideoPipeline", "num_frames", "frames"),
+        ("AudioLDM2Pipeline", "seconds", "audio_length_in_s"),
+        ("StableAudioPipeline", "seconds", "audio_end_in_s"),
+        ("FluxPipeline", "seconds", ""),
+    ],
+)
+def test_an_argument_finds_the_name_that_a_pipeline_has_for_it(
+    class_name: str, argument: str, parameter: str
+) -> None:
+    signature = signature_of(class_name, None, "here")
+    assert parameter_of(argument, signature) == parameter
+
+
+def test_the_frame_rate_of_the_file_is_an_argument_of_every_video() -> None:
+    signature = signature_of("WanPipeline", None, "here")
+    assert not parameter_of("fps", signature)
+    assert is_taken("fps", signature, "video")
+    assert not is_taken("fps", signature, "image")

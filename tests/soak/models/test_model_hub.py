@@ -136,7 +136,12 @@ def test_of_a_pipeline_its_components_are_fetched_and_nothing_twice(
 ) -> None:
     hub.paths.clear()
     done = asked(
-        hub.url, tmp_path, "me/pipeline,steps=1", "--limit", "1", backend="diffusers"
+        hub.url,
+        tmp_path,
+        "me/pipeline,num_inference_steps=1",
+        "--limit",
+        "1",
+        backend="diffusers",
     )
     assert done.code == 0, done.err
     assert "torchvision" not in done.err, "the library's advice is not ours"

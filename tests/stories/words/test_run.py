@@ -50,7 +50,7 @@ BACKENDS = {
         "",
     ),
     "diffusers": listed(
-        "pretrained=rows | pretrained=tiny,steps=0 | pretrained=tiny,size=big"
+        "pretrained=rows | pretrained=tiny,num_inference_steps=0 | pretrained=tiny,width=big"
     ),
     "replay": listed("""
         path=nowhere | path=rows | path=rows,format=mmmg,generation=4 | path=rows,generations=4
