@@ -6,6 +6,7 @@ import contextlib
 import json
 import struct
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -296,7 +297,10 @@ def _without_messages() -> Iterator[None]:
     level = library.get_verbosity()
     library.set_verbosity_error()
     try:
-        with quietly():
+        with quietly(), warnings.catch_warnings():
+            # Advice to the library's authors, such as on torch's older functions.
+            for category in (DeprecationWarning, FutureWarning):
+                warnings.simplefilter("ignore", category)
             yield
     finally:
         library.set_verbosity(level)

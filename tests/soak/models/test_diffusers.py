@@ -42,7 +42,7 @@ def requests(model: str, count: int = 4) -> list[Request]:
     [gives] = capabilities.outputs
     made = []
     for seed in range(count):
-        pictures = [drawn((60 * seed, 99, 3), (64, 32))]
+        pictures = [drawn((60 * seed, 99, 3), (96, 64))]
         texts = ["a hare " * seed + "runs"]
         parts = [
             *(pictures if "image" in capabilities.inputs else ()),
@@ -70,10 +70,10 @@ def test_the_same_seed_gives_the_same_bytes_alone_and_in_a_batch(model: str) -> 
 @pytest.mark.parametrize(
     ("model", "size"),
     [
-        ("sd_edit", (64, 32)),
-        ("sd_img2img", (64, 32)),
-        ("flux2", (64, 32)),
-        ("ltx_i2v", (64, 32)),
+        ("sd_edit", (96, 64)),
+        ("sd_img2img", (96, 64)),
+        ("flux2", (96, 64)),
+        ("ltx_i2v", (96, 64)),
     ],
 )
 def test_the_size_is_that_of_the_picture(model: str, size: tuple[int, int]) -> None:
@@ -110,13 +110,13 @@ def test_a_sound_has_the_requested_length_and_the_rate_of_its_pipeline() -> None
 
 
 def test_every_picture_counts_where_several_are_taken() -> None:
-    red, blue = drawn((255, 0, 0), (32, 32)), drawn((0, 0, 255), (32, 32))
+    red, blue = drawn((255, 0, 0), (64, 64)), drawn((0, 0, 255), (64, 64))
     found = set()
     for pictures in ([], [red], [red, blue], [blue, red]):
         asked = Request((user(*pictures, "a hare"),), wants=("image",), seed=1)
         asked_small = Request(
             asked.messages,
-            GenerationParams(options={"image.size": "32x32"}),
+            GenerationParams(options={"image.size": "64x64"}),
             ("image",),
             seed=1,
         )
