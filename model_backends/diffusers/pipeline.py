@@ -23,12 +23,12 @@ from mmeval.media import Media
 from mmeval.model_backends.diffusers.inputs import Inputs, size_like
 from mmeval.model_backends.diffusers.kinds import PipelineKind
 from mmeval.model_backends.diffusers.networks import networks
-from mmeval.model_backends.diffusers.outputs import to_film, to_image, to_wave
 from mmeval.model_backends.diffusers.settings import DiffusersSettings, parameter_of
 from mmeval.model_backends.diffusers.signatures import Signature
 from mmeval.model_backends.hf.checkpoint.loading import quietly
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.failures import RowError, in_a_line
+from mmeval.model_backends.hf.generation.media import to_film, to_picture, to_sound
 from mmeval.system import need
 from mmeval.system.wording import listed
 
@@ -226,19 +226,24 @@ class Pipeline:
     ) -> Made:
         if self._kind.gives == "audio":
             samples = _field(output, ("audios",))[0]
-            return Made(to_wave(samples, self._sound_rate()), tuple(warnings))
+            return Made(self._sound(samples), tuple(warnings))
         if self._kind.gives == "video":
             frames = _field(output, ("frames",))[0]
             fps = arguments.get("fps") or self._usual_fps()
             size = frames.shape[1:3]
             warnings += _other_size(size, arguments)
             warnings += _other_length(len(frames), arguments)
-            return Made(to_film(frames, fps), tuple(warnings))
+            return Made(to_film(frames, fps, "0..1"), tuple(warnings))
         pixels = _field(output, ("images", "image"))[0]
         if any(getattr(output, "nsfw_content_detected", None) or ()):
             return Made(None, tuple(warnings))
         warnings += _other_size(pixels.shape[:2], arguments)
-        return Made(to_image(pixels), tuple(warnings))
+        return Made(to_picture(pixels, "0..1"), tuple(warnings))
+
+    def _sound(self, samples: Any) -> Media:
+        # (samples,) or (channels, samples)
+        channels = samples.shape[0] if samples.ndim == 2 else 1
+        return to_sound(samples, self._sound_rate(), channels)
 
     def _usual_fps(self) -> int:
         usual = self._signature.default(parameter_of("fps", self._signature))

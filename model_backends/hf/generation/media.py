@@ -54,19 +54,31 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     return png(Image.fromarray(numpy.ascontiguousarray(_bytes(array, span))))
 
 
-@_errors_of_row("film")
+@_errors_of_row("video")
 def to_film(frames: Any, frames_per_second: int, span: Span) -> Media:
-    """Converts a tensor of frames to an MP4 without sound.
+    """Converts frames to an MP4 without sound.
 
-    The shape is (frames, 3, height, width), with even height and width. Values outside
-    ``span`` are clipped. Equal frames produce equal files.
+    Shapes are (frames, channels, height, width) for a tensor, and (frames, height,
+    width, channels) for an array, with 3 channels. Values outside ``span`` are clipped.
+    An odd last row or column of pixels, which the format cannot hold, is left out.
+    Equal frames produce equal files.
 
     Raises RowError for other shapes, and for NaN or infinite pixels. Raises
     MissingExtraError if the package av is missing.
     """
-    array = frames.detach().float().cpu().numpy()
-    channels_last = array.transpose(0, 2, 3, 1)
-    return mp4(_bytes(channels_last, span), frames_per_second)
+    import numpy
+
+    is_tensor = hasattr(frames, "detach")
+    array = (
+        frames.detach().float().cpu().numpy() if is_tensor else numpy.asarray(frames)
+    )
+    if array.ndim != 4:
+        raise ValueError(f"an array of shape {tuple(array.shape)} is not a video")
+    if is_tensor:
+        array = array.transpose(0, 2, 3, 1)
+    height, width = (side // 2 * 2 for side in array.shape[1:3])
+    even = _bytes(array[:, :height, :width], span)
+    return mp4(numpy.ascontiguousarray(even), frames_per_second)
 
 
 @_errors_of_row("sound")

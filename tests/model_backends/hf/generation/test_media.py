@@ -6,14 +6,22 @@ import pytest
 import torch
 from PIL import Image
 
-from mmeval.media.decode import audio, image
+from mmeval.media.decode import audio, image, video, video_info
 from mmeval.model_backends.hf.failures import RowError
-from mmeval.model_backends.hf.generation.media import Span, to_picture, to_sound
+from mmeval.model_backends.hf.generation.media import (
+    Span,
+    to_film,
+    to_picture,
+    to_sound,
+)
 
 TONE = np.sin(np.linspace(0, 50, 800)).astype(np.float32)
 SQUARE = np.arange(75, dtype=np.uint8).reshape(5, 5, 3)
 NOTED = Image.fromarray(SQUARE)
 NOTED.info["comment"] = "made by hand"
+LIGHT = np.linspace(0, 1, 6)[:, None, None, None]
+FILM = np.broadcast_to(LIGHT, (6, 33, 49, 3))
+"""Six frames from black to white, with one row and one column too many."""
 
 
 @pytest.mark.parametrize(
@@ -98,3 +106,40 @@ def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
 def test_several_channels_no_samples_and_no_numbers_are_no_sound(samples: Any) -> None:
     with pytest.raises(RowError, match=r"sound|NaN"):
         to_sound(samples, 16000)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [FILM, torch.from_numpy(FILM.transpose(0, 3, 1, 2).copy())],
+    ids=["array", "tensor"],
+)
+def test_frames_become_a_film_of_their_number_size_and_rate(frames: Any) -> None:
+    film = to_film(frames, 12, "0..1")
+    info = video_info(film)
+    assert film.mime == "video/mp4"
+    assert (info.width, info.height) == (48, 32)
+    assert info.seconds == pytest.approx(0.5)
+    shown = [int(frame.rgb[9, 9, 0]) for frame in video(film)]
+    assert shown == pytest.approx([0, 51, 102, 153, 204, 255], abs=6)
+
+
+def test_equal_frames_are_one_file() -> None:
+    assert to_film(FILM, 12, "0..1") == to_film(FILM.copy(), 12, "0..1")
+    assert to_film(FILM, 12, "0..1") != to_film(FILM, 13, "0..1")
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [np.zeros((2, 8, 8)), np.zeros((0, 8, 8, 3)), np.full((1, 8, 8, 3), np.nan)],
+    ids=["no colours", "no frames", "not numbers"],
+)
+def test_other_frames_are_no_film(frames: Any) -> None:
+    with pytest.raises(RowError, match="video"):
+        to_film(frames, 12, "0..1")
+
+
+def test_a_sound_keeps_its_channels() -> None:
+    samples = np.array([[0.0, 0.5, 1.0], [0.0, -0.5, -1.0]])
+    stereo = audio(to_sound(samples, 8000, 2))
+    assert stereo.rate == 8000
+    assert pytest.approx(samples, abs=1e-4) == stereo.samples.T
