@@ -14,7 +14,7 @@ from mmeval.backend import Capabilities, Limit, OutputMode
 from mmeval.errors import UsageError, did_you_mean, is_out_of_memory
 from mmeval.media import Interleaved, Part, media_part
 from mmeval.model_backends.hf.adapter import Adapter
-from mmeval.model_backends.hf.adapters.vits import sampling_rate
+from mmeval.model_backends.hf.adapters.sound import sampling_rate
 from mmeval.model_backends.hf.capabilities import overridden
 from mmeval.model_backends.hf.checkpoint.loading import (
     load_processor,
