@@ -27,6 +27,7 @@ from mmeval.model_backends.diffusers.settings import (
 from mmeval.model_backends.diffusers.signatures import signature_of
 from mmeval.model_backends.hf.checkpoint.devices import check_device, release_memory
 from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX, find_files
+from mmeval.model_backends.hf.checkpoint.loading import ONE_AT_A_TIME
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.settings import (
     checked_device,
@@ -159,9 +160,10 @@ class DiffusersBackend:
         """
         check_device(self.settings.device)
         self.files.fetch_weights()
-        self._pipeline = Pipeline(
-            self.files.folder, self.settings, self._signature, self.kind
-        )
+        with ONE_AT_A_TIME:
+            self._pipeline = Pipeline(
+                self.files.folder, self.settings, self._signature, self.kind
+            )
 
     def generate_batch(
         self, requests: Sequence[Request]

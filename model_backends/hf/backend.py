@@ -29,6 +29,7 @@ from mmeval.model_backends.hf.checkpoint.devices import (
     release_memory,
 )
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles, find_model
+from mmeval.model_backends.hf.checkpoint.loading import ONE_AT_A_TIME
 from mmeval.model_backends.hf.embedded.builder import ADAPTER_KEY
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.settings import (
@@ -199,7 +200,8 @@ class HFBackend:
         check_device(self.settings.device)
         self.files.fetch_weights()
         try:
-            self.adapter.load()
+            with ONE_AT_A_TIME:
+                self.adapter.load()
         except MmevalError:
             raise
         # an adapter may raise any error for files of a type that it does not know

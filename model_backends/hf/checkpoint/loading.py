@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,12 @@ from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.settings import HFSettings
 from mmeval.system import need
 
+ONE_AT_A_TIME = threading.Lock()
+"""Held while a model is loaded.
+
+The libraries change settings of the whole process meanwhile, so that models which load
+in two threads, such as the tools of an agent, would miss weights.
+"""
 TORCHVISION = "torchvision"
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "image": ("image_processor",),

@@ -1,8 +1,10 @@
 import asyncio
 import gc
 import importlib
+import threading
 import weakref
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +136,24 @@ def test_closing_gives_the_weights_back(name: str) -> None:
     asyncio.run(backend.close())
     gc.collect()
     assert model() is None
+
+
+def test_models_of_several_threads_load_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Loading changes settings of the whole process."""
+    others_came = threading.Event()
+    loading: list[int] = []
+    most: list[int] = []
+
+    def load(_adapter: object) -> None:
+        loading.append(1)
+        most.append(len(loading))
+        others_came.wait(0.05)
+        loading.pop()
+
+    backends = [made() for _ in range(3)]
+    monkeypatch.setattr(type(backends[0].adapter), "load", load)
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(HFBackend.start, backends))
+    assert most == [1, 1, 1]
