@@ -47,7 +47,7 @@ from tests.support.tiny_media import picture
 # written. Names: ``llm``, ``llava``, ``idefics3``, ``qwen2_5_vl``, ``qwen2_audio``,
 # ``chameleon`` (text out), ``janus`` (text or a picture), ``emu3`` (recites one
 # answer: text, picture, text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech),
-# ``vits`` (speech), ``csm`` and ``bark`` (speech in a voice), ``musicgen``,
+# ``vits`` (speech), ``csm`` and ``bark`` (speech in a voice), ``musicgen``, ``moshi``,
 # ``seamless_m4t`` and ``seamless_m4t_v2`` (text and speech). Pipelines of diffusers:
 # see tiny_pipelines.py. Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
 # ``wav2vec2_gender``, and ``resnet50``, ``inception_v3``, ``lpips``, ``beat_this`` and

@@ -4,7 +4,7 @@ several models in a row."""
 import json
 from pathlib import Path
 
-from tiny_model_parts import amplify, byte_tokenizer, model, save, spread
+from tiny_model_parts import amplify, byte_tokenizer, ids, model, save, spread
 
 import numpy as np
 import torch
@@ -242,3 +242,49 @@ def bark(out: Path) -> None:
             np.save(out / file, draws.randint(0, codes, shape))
             voices[name][prompt] = file
     (out / "speaker_embeddings_path.json").write_text(json.dumps(voices))
+
+
+@model
+def moshi(out: Path) -> None:
+    """Speech in, speech and its text out: a backbone, a depth decoder and a codec"""
+    tok = byte_tokenizer()
+    layers = dict(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, ffn_dim=32
+    )
+    codec = dict(
+        model_type="mimi",
+        hidden_size=16,
+        num_filters=2,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=8,
+        intermediate_size=32,
+        codebook_size=CODES,
+        codebook_dim=8,
+        vector_quantization_hidden_dimension=8,
+        num_quantizers=3,
+        upsample_groups=16,
+        sliding_window=50,
+    )
+    config = tf.MoshiConfig(
+        **layers,
+        **ids(tok),
+        vocab_size=len(tok),
+        num_codebooks=3,
+        max_position_embeddings=128,
+        sliding_window=128,
+        audio_encoder_config=codec,
+        depth_decoder_config=dict(layers),
+    )
+    m = tf.MoshiForConditionalGeneration(config)
+    spread(m.decoder)
+    spread(m.depth_decoder)
+    loud(m.audio_encoder, 0.5)
+    amplify(m.audio_encoder.encoder, 8.0)  # what it hears shall matter
+    m.generation_config = tf.GenerationConfig(
+        do_sample=True,
+        max_new_tokens=10,
+        pad_token_id=tok.pad_token_id,
+    )
+    save(out, m, tok, tf.EncodecFeatureExtractor(feature_size=1, sampling_rate=24000))

@@ -8,23 +8,22 @@ from functools import cached_property
 
 from mmeval.backend import Capabilities
 from mmeval.model_backends.hf.adapters.sound import (
+    SECONDS,
+    USUAL_SECONDS,
     SoundAdapter,
     read_prompt,
     required_text,
+    seconds_option,
     text_of,
 )
 from mmeval.model_backends.hf.checkpoint.loading import load_processor, load_weights
 from mmeval.model_backends.hf.conversation.encoding import placed
 from mmeval.model_backends.hf.conversation.literals import literals_of
 from mmeval.model_backends.hf.conversation.messages import InputSpec
-from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.options import number_option
-from mmeval.records import GenerationParams, Request, Response, Usage
+from mmeval.records import Request, Response, Usage
 
-SECONDS, GUIDANCE_SCALE = "audio.seconds", "audio.guidance_scale"
-USUAL_SECONDS = 10.0
-"""Duration if neither the request nor the checkpoint states one."""
-LEAST_SECONDS = 0.1
+GUIDANCE_SCALE = "audio.guidance_scale"
 
 
 class MusicgenAdapter(SoundAdapter):
@@ -67,7 +66,9 @@ class MusicgenAdapter(SoundAdapter):
         encoded = self._processor(text=[text], return_tensors="pt")
         prompt_tokens = encoded["input_ids"].shape[1]
         self.check_length(prompt_tokens)
-        seconds = self._seconds(request.params)
+        seconds = seconds_option(
+            request.params, self._usual_seconds, self._most_seconds
+        )
         # fewer frames than codebooks have no delays
         frames = max(math.ceil(seconds * self._frame_rate), self._delay + 1)
         guidance_scale = number_option(
@@ -86,18 +87,6 @@ class MusicgenAdapter(SoundAdapter):
         usage = Usage(prompt_tokens, frames)
         return self.response(waveform[..., :samples], usage, chat.warnings)
 
-    def _seconds(self, params: GenerationParams) -> float:
-        """Returns the duration of the music. Raises RowError if it is too long."""
-        seconds = number_option(
-            params, SECONDS, self._usual_seconds, least=LEAST_SECONDS
-        )
-        if seconds > self._most_seconds:
-            raise RowError(
-                "bad_request",
-                f"{SECONDS} must be at most {self._most_seconds:g}, not {seconds:g}",
-            )
-        return seconds
-
     @property
     def _usual_seconds(self) -> float:
         generation = self.model.generation_config
@@ -105,5 +94,5 @@ class MusicgenAdapter(SoundAdapter):
         if steps is None and generation.max_length is not None:
             steps = generation.max_length - 1
         if steps is None or steps <= self._delay:
-            return min(USUAL_SECONDS, self._most_seconds)
-        return min((steps - self._delay) / self._frame_rate, self._most_seconds)
+            return USUAL_SECONDS
+        return (steps - self._delay) / self._frame_rate

@@ -16,9 +16,14 @@ from mmeval.model_backends.hf.conversation.messages import Chat, InputSpec, to_c
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.generation.seeding import seeded
-from mmeval.records import FinishReason, Request, Response, Usage
+from mmeval.model_backends.hf.options import number_option
+from mmeval.records import FinishReason, GenerationParams, Request, Response, Usage
 
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
+SECONDS = "audio.seconds"
+LEAST_SECONDS = 0.1
+USUAL_SECONDS = 10.0
+"""Duration if neither the request nor the checkpoint states one."""
 
 
 class SoundAdapter(Adapter):
@@ -141,6 +146,20 @@ def required_text(text: str) -> str:
     if not text.strip():
         raise RowError("bad_request", "the prompt contains no text for the sound")
     return text
+
+
+def seconds_option(params: GenerationParams, usual: float, most: float) -> float:
+    """Returns the duration of a sound, for models that do not end it themselves.
+
+    ``usual`` is the duration if the request states none. Raises RowError if it is
+    longer than ``most``.
+    """
+    seconds = number_option(params, SECONDS, min(usual, most), least=LEAST_SECONDS)
+    if seconds > most:
+        raise RowError(
+            "bad_request", f"{SECONDS} must be at most {most:g}, not {seconds:g}"
+        )
+    return seconds
 
 
 def speech_cut(codes: int) -> str:
