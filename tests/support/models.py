@@ -49,20 +49,13 @@ from tests.support.tiny_media import picture
 # answer: text, picture, text), ``qwen2_5_omni`` and ``qwen3_omni`` (text and speech),
 # ``vits`` (speech), ``csm`` and ``bark`` (speech in a voice), ``musicgen``, ``moshi``,
 # ``seamless_m4t`` and ``seamless_m4t_v2`` (text and speech). Pipelines of diffusers:
-# see tiny_pipelines.py. Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
+# see tiny_models/pipelines.py. Of metrics: ``clap``, ``clip``, ``whisper``, ``wavlm_sv``,
 # ``wav2vec2_gender``, and ``resnet50``, ``inception_v3``, ``lpips``, ``beat_this`` and
 # ``dreamsim``, which are files of the released names, not folders of transformers.
 
-BUILDER = Path(__file__).with_name("make_tiny_models.py")
+_BUILDERS = Path(__file__).with_name("tiny_models")
+_BUILD = "tests.support.tiny_models.build"
 _BUILD_SECONDS = 1200
-_SOURCES = (
-    "make_tiny_models.py",
-    "tiny_language_models.py",
-    "tiny_model_parts.py",
-    "tiny_pipelines.py",
-    "tiny_sound_models.py",
-    "tiny_translators.py",
-)
 
 
 @cache
@@ -73,14 +66,16 @@ def tiny_model(name: str) -> Path:
         importlib.metadata.version(package)
         for package in ("torch", "transformers", "diffusers")
     )
-    sources = b"".join(BUILDER.with_name(name).read_bytes() for name in _SOURCES)
+    builders = sorted(_BUILDERS.glob("*.py"))
+    sources = b"".join(builder.read_bytes() for builder in builders)
     made_by = hashlib.sha256(sources + "/".join(versions).encode()).hexdigest()[:12]
     root = Path(tempfile.gettempdir()) / f"mmeval-tiny-models-{os.getuid()}-{made_by}"
     root.mkdir(mode=0o700, exist_ok=True)
     with _clock_stopped(), FileLock(root / ".lock"):
         if not (root / ".done").exists():
             subprocess.run(
-                [sys.executable, str(BUILDER), "--out", str(root)],
+                [sys.executable, "-m", _BUILD, "--out", str(root)],
+                cwd=_BUILDERS.parents[2],
                 check=True,
                 capture_output=True,
                 timeout=_BUILD_SECONDS,

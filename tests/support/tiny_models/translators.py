@@ -1,13 +1,13 @@
 """Tiny models that translate text and speech (SeamlessM4T), one of each version.
 
-make_tiny_models.py registers and builds them.
+build.py registers and builds them.
 """
 
 import string
 from pathlib import Path
 from typing import Any
 
-from tiny_model_parts import amplify, ids, model, save, spread
+from tests.support.tiny_models.parts import amplify, ids, model, save, spread
 
 import torch
 import transformers as tf

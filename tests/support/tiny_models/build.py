@@ -1,12 +1,11 @@
-#!/usr/bin/env python3
-"""Build tiny, randomly initialised Hugging Face models for offline tests:
-make_tiny_models.py --out FOLDER
+"""Builds tiny, randomly initialised Hugging Face models for offline tests:
+python -m tests.support.tiny_models.build --out FOLDER
 
 Nothing is downloaded: every configuration, vocabulary, chat template and processor is
-written here or in tiny_language_models.py, and weights come from a seeded random
-initialisation. Each model is saved with ``save_pretrained`` next to its tokenizer or
-processor. Their outputs are noise, except that ``emu3`` is fitted for a few seconds to
-recite one interleaved answer.
+written in this folder, and weights come from a seeded random initialisation. Each model
+is saved with ``save_pretrained`` next to its tokenizer or processor. Their outputs are
+noise, except that ``emu3`` is fitted for a few seconds to recite one interleaved
+answer.
 """
 
 import argparse
@@ -15,11 +14,11 @@ import shutil
 from pathlib import Path
 
 # These come first: they set the environment that the libraries read.
-import tiny_language_models  # noqa: F401  registers its builders
-import tiny_pipelines  # noqa: F401  likewise
-import tiny_sound_models  # noqa: F401  likewise
-import tiny_translators  # noqa: F401  likewise
-from tiny_model_parts import (
+import tests.support.tiny_models.language  # noqa: F401  registers its builders
+import tests.support.tiny_models.pipelines  # noqa: F401  likewise
+import tests.support.tiny_models.sounds  # noqa: F401  likewise
+import tests.support.tiny_models.translators  # noqa: F401  likewise
+from tests.support.tiny_models.parts import (
     BUILDERS,
     SEED,
     TINY,
@@ -32,7 +31,6 @@ from tiny_model_parts import (
     spread,
 )
 
-import diffusers
 import numpy as np
 import torch
 import transformers as tf

@@ -1,12 +1,12 @@
 """Tiny models that answer, in words, pictures or speech: builders of
-make_tiny_models.py."""
+build.py."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 # Comes first: it sets the environment that the libraries read.
-from tiny_model_parts import (
+from tests.support.tiny_models.parts import (
     LM,
     QWEN_EARS,
     QWEN_ROPE,

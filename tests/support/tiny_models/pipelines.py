@@ -1,4 +1,4 @@
-"""Tiny pipelines of diffusers, one of each kind, for make_tiny_models.py: random weights
+"""Tiny pipelines of diffusers, one of each kind, for build.py: random weights
 of real classes in diffusers' own folder layout."""
 
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import diffusers
 import transformers as tf
-from tiny_model_parts import amplify, byte_tokenizer, ids, model
+from tests.support.tiny_models.parts import amplify, byte_tokenizer, ids, model
 from tokenizers import processors
 
 

@@ -1,5 +1,5 @@
-"""What make_tiny_models.py and tiny_language_models.py share: the registry of builders,
-tokenizers, and weights by which outputs depend on inputs."""
+"""What the builders of tiny models share: their registry, tokenizers, and weights by
+which outputs depend on inputs."""
 
 import os
 import warnings

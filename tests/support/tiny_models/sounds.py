@@ -4,7 +4,14 @@ several models in a row."""
 import json
 from pathlib import Path
 
-from tiny_model_parts import amplify, byte_tokenizer, ids, model, save, spread
+from tests.support.tiny_models.parts import (
+    amplify,
+    byte_tokenizer,
+    ids,
+    model,
+    save,
+    spread,
+)
 
 import numpy as np
 import torch
