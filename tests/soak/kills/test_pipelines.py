@@ -10,7 +10,13 @@ from tests.support.cli import environment, mmeval_process, wait_for
 from tests.support.models import tiny_model
 from tests.support.task_folder import task, write_files, write_rows
 
-ROWS = 8
+ROWS = 4
+SHORT = {
+    "image": "image.size=64x64",
+    "video": "video.size=32x32,video.frames=5",
+    "audio": "audio.seconds=0.05",
+}
+"""The options with which tiny pipelines answer fast."""
 
 
 def command(folder: Path, name: str, model: str, gives: str) -> list[str]:
@@ -31,7 +37,7 @@ def command(folder: Path, name: str, model: str, gives: str) -> list[str]:
         "--model_args",
         f"pretrained={tiny_model(model)},num_inference_steps=2",
         "--gen_kwargs",
-        {"image": "image.size=64x64", "audio": "audio.seconds=0.05"}[gives],
+        SHORT[gives],
         "--output_path",
         str(folder / name),
     ]
@@ -42,12 +48,12 @@ def media(folder: Path) -> set[str]:
     return {
         path.name
         for path in folder.rglob("*")
-        if path.suffix in (".png", ".wav") and path.is_file()
+        if path.suffix in (".png", ".mp4", ".wav") and path.is_file()
     }
 
 
 @pytest.mark.parametrize(
-    ("model", "gives"), [("sd", "image"), ("stable_audio", "audio")]
+    ("model", "gives"), [("sd", "image"), ("wan", "video"), ("stable_audio", "audio")]
 )
 def test_a_killed_run_of_a_pipeline_ends_with_the_same_bytes(
     tmp_path: Path, model: str, gives: str
