@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mmeval.errors import ContentError, MissingError
-from mmeval.media import Media, decode
+from mmeval.media import Media
+from mmeval.media.decode import image as decoded_image
 from mmeval.model_backends.diffusers.kinds import PipelineKind, fitting
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Request
@@ -77,7 +78,7 @@ def _picture(media: Media) -> Image:
     from PIL import Image
 
     try:
-        picture = decode.image(media)
+        picture = decoded_image(media)
     except ContentError as error:
         raise RowError("bad_request", f"a picture cannot be read: {error}") from None
     except MissingError as error:
