@@ -166,6 +166,7 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
         "audio_length_in_s",
         "audio_duration",
         "audio_duration_s",
+        "duration",
     ),
 }
 """Arguments that some pipelines call by other names."""

@@ -96,6 +96,7 @@ def test_a_pipeline_has_the_options_of_what_it_gives_and_takes(
         ("SanaVideoPipeline", "num_frames", "frames"),
         ("AudioLDM2Pipeline", "seconds", "audio_length_in_s"),
         ("StableAudioPipeline", "seconds", "audio_end_in_s"),
+        ("StableAudio3Pipeline", "seconds", "duration"),
         ("FluxPipeline", "seconds", ""),
     ],
 )
