@@ -96,37 +96,40 @@ def _task_facts(
     }
 
 
-@cache
 def code_digest() -> str:
     """Returns a digest of the states of mmeval's files and of the code of its plugins.
 
-    A checkout may change without a new version. The states are read once, because the
-    code of a process does not change while it is running.
+    A checkout may change without a new version. The states are read once for the same
+    plugins, because the code of a process does not change while it is running.
     """
-    files: list[Path] = []
-    for name in _OWN_FOLDERS:
-        files += files_in(ROOT / name)
-    files += _files_of_plugins()
-    return digest(_as_json(file_states(sorted(files))))
-
-
-def _files_of_plugins() -> Iterator[Path]:
-    """Yields the files of the packages in which other distributions have plugins."""
     packages: set[str] = set()
     for group in plugins.GROUPS:
         for entry in plugins.entries(group):
             packages.add(entry.module.partition(".")[0])
-    for package in packages - {_OWN}:
-        try:
-            spec = importlib.util.find_spec(package)
-        except (ImportError, ValueError):  # it cannot be loaded, so it is not used
-            continue
-        if spec is None:
-            continue
-        if spec.origin is not None:
-            yield Path(spec.origin)
-        for folder in spec.submodule_search_locations or ():
-            yield from files_in(Path(folder))
+    return _code_digest(frozenset(packages - {_OWN}))
+
+
+@cache
+def _code_digest(packages: frozenset[str]) -> str:
+    files: list[Path] = []
+    for name in _OWN_FOLDERS:
+        files += files_in(ROOT / name)
+    for package in packages:
+        files += _files_of_package(package)
+    return digest(_as_json(file_states(sorted(files))))
+
+
+def _files_of_package(package: str) -> Iterator[Path]:
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):  # it cannot be loaded, so it is not used
+        return
+    if spec is None:
+        return
+    if spec.origin is not None:
+        yield Path(spec.origin)
+    for folder in spec.submodule_search_locations or ():
+        yield from files_in(Path(folder))
 
 
 def _as_json(value: Any) -> Any:

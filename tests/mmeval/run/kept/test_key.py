@@ -1,0 +1,21 @@
+"""The key of a kept outcome."""
+
+from pathlib import Path
+
+import pytest
+
+from mmeval.run.kept.key import code_digest
+from tests.support.task_folder import write_distribution, write_files
+
+
+def test_the_plugins_of_a_search_path_are_part_of_the_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = code_digest()
+    write_files(tmp_path / "her_metric", {"__init__.py": ""})
+    write_distribution(tmp_path, "hers", "[mmeval.metrics]\nhers = her_metric:hers\n")
+    with monkeypatch.context() as patched:
+        patched.syspath_prepend(str(tmp_path))
+        with_hers = code_digest()
+    assert with_hers != without
+    assert code_digest() == without
