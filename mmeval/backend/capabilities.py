@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from mmeval.backend.probe import ReplyFormat
@@ -26,15 +27,16 @@ OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
 class Limit:
     """The limits for one kind of part in a request.
 
-    A limit is None if it is not known. ``max_items`` is the maximum number of parts.
-    ``max_bytes`` is the maximum size of each part. ``formats`` are the MIME types that
-    are sent unchanged. The backend re-encodes other formats: pictures as PNG, sounds as
-    WAV.
+    A limit is None if it is not known. ``max_items`` is the maximum number of parts,
+    and ``min_items`` the minimum, for media. ``max_bytes`` is the maximum size of each
+    part. ``formats`` are the MIME types that are sent unchanged. The backend re-encodes
+    other formats: pictures as PNG, sounds as WAV.
     """
 
     max_items: int | None = None
     max_bytes: int | None = None
     formats: frozenset[str] | None = None
+    min_items: int = 0
 
 
 ANY = Limit()
@@ -140,6 +142,11 @@ class Capabilities:
         named = [kind for kind in (*self.outputs, *kinds) if kind != "code"]
         return [f"if the model can, add the argument outputs={'+'.join(named)}"]
 
+    @cached_property
+    def required_inputs(self) -> frozenset[PartKind]:
+        """The kinds that every request must contain."""
+        return frozenset(kind for kind, limit in self.inputs.items() if limit.min_items)
+
     def unknown_options(self, params: GenerationParams) -> list[str]:
         """Returns the parameters of one modality that this backend does not know."""
         if not params.options or self.options is None:
@@ -154,6 +161,8 @@ class Capabilities:
         wants = request.wants
         if len(wants) != 1 or wants[0] not in self.outputs or "text" not in self.inputs:
             return False
+        if self.required_inputs:
+            return False
         for message in request.messages:
             for part in message.content.parts:
                 if part.kind != "text":
@@ -167,6 +176,10 @@ class Capabilities:
                 if part.media is not None:
                     media.setdefault(part.kind, []).append(part.media)
         gaps = []
+        for kind in sorted(self.required_inputs):
+            least, count = self.inputs[kind].min_items, len(media.get(kind, ()))
+            if count < least:
+                gaps.append(f"needs {least} {kind}, but the request has {count}")
         for kind, items in media.items():
             limit, count = self.inputs.get(kind, ANY), len(items)
             if limit.max_items is not None and count > limit.max_items:

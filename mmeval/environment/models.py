@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterator, Mapping
 
 from mmeval.backend.agent.casting import cast
 from mmeval.backend.agent.contract import AgentBackend, described_roles
+from mmeval.backend.capabilities import Limit
 from mmeval.backend.contract import AnyBackend, hosts_of, model_name_of
 from mmeval.backend.create import create_backend
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
-from mmeval.media.parts import PART_KINDS
+from mmeval.media.parts import PART_KINDS, PartKind
 from mmeval.run.backends import backend_args
 from mmeval.run.options import BackendSpec
 
@@ -46,7 +47,7 @@ def described(
         yield (
             role,
             f"{named(specs[role], backend)}; takes "
-            f"{_kinds(capabilities.inputs)}; gives {_kinds(capabilities.outputs)}",
+            f"{_inputs(capabilities.inputs)}; gives {_kinds(capabilities.outputs)}",
         )
         if isinstance(backend, AgentBackend):
             asks = ", ".join(described_roles(backend.agent))
@@ -69,7 +70,23 @@ def close(backends: Mapping[str, AnyBackend]) -> None:
         asyncio.run(backend.close())
 
 
-def _kinds(kinds: Collection[str]) -> str:
-    """Lists kinds in their usual order, without reasoning, which is never requested."""
-    shown = [kind for kind in PART_KINDS if kind in kinds and kind != "reasoning"]
-    return ", ".join(shown) or "nothing"
+def _inputs(limits: Mapping[PartKind, Limit]) -> str:
+    """Lists kinds in their usual order, with limits on the number of their parts."""
+    words = []
+    for kind in _in_usual_order(limits):
+        limit, numbers = limits[kind], []
+        if limit.min_items:
+            numbers.append(f"at least {limit.min_items}")
+        if limit.max_items is not None:
+            numbers.append(f"at most {limit.max_items}")
+        words.append(f"{kind} ({', '.join(numbers)})" if numbers else kind)
+    return ", ".join(words) or "nothing"
+
+
+def _kinds(kinds: Collection[PartKind]) -> str:
+    return ", ".join(_in_usual_order(kinds)) or "nothing"
+
+
+def _in_usual_order(kinds: Collection[PartKind]) -> list[PartKind]:
+    """Returns kinds in order, without reasoning, which is never requested."""
+    return [kind for kind in PART_KINDS if kind in kinds and kind != "reasoning"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mmeval.errors import ContentError, MissingError
 from mmeval.media import Media
 from mmeval.media.decode import image as decoded_image
-from mmeval.model_backends.diffusers.kinds import PipelineKind, fitting
+from mmeval.model_backends.diffusers.kinds import PipelineKind
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Request
 
@@ -28,20 +28,13 @@ class Inputs:
 def inputs_of(request: Request, kind: PipelineKind) -> Inputs:
     """Returns the inputs of a pipeline.
 
-    Raises RowError if an input that the pipeline needs is missing, or if a picture
-    cannot be read.
+    Raises RowError if the text is missing, or if a picture cannot be read.
     """
     pictures: list[Image] = []
     for message in request.messages:
         for part in message.content.parts:
             if part.kind == "image" and part.media is not None:
                 pictures.append(_picture(part.media))
-    if kind.pictures == "required" and not pictures:
-        advice = fitting(kind.gives, with_picture=False)
-        raise RowError(
-            "unsupported",
-            f"the pipeline needs a picture, and the request has none. {advice}",
-        )
     text = prompt_of(request) if kind.takes_text else ""
     if kind.takes_text and not text:
         raise RowError(

@@ -112,7 +112,7 @@ def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:
     """Returns prompts of different lengths. The first prompts also contain a medium
-    that the backend accepts."""
+    that the backend accepts. All contain the media that the backend requires."""
     words = (
         "a hare",
         "tell me what the two of them did",
@@ -121,10 +121,11 @@ def usual_prompts(capabilities: Capabilities) -> list[Message]:
         "why not",
     )
     kinds: tuple[PartKind, ...] = ("image", "audio")
+    required = [small_media(kind) for kind in sorted(capabilities.required_inputs)]
     media = [small_media(kind) for kind in kinds if kind in capabilities.inputs]
     prompts: list[Message] = []
     for number, text in enumerate(words):
-        shown = media[number : number + 1]
+        shown = required or media[number : number + 1]
         prompts.append(message("user", text, *shown, "and then"))
     return prompts
 

@@ -92,6 +92,13 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
                 f"are {inputs}; choose a backend with {', '.join(unread)} as input",
                 name=role,
             )
+        unsent = sorted(capabilities.required_inputs - {*tool.takes})
+        if unsent:
+            raise UsageError(
+                f"--role {role}: the tool sends {', '.join(tool.takes)}, but this "
+                f"backend also needs {', '.join(unsent)}; choose another one",
+                name=role,
+            )
 
 
 def with_called_roles(

@@ -6,6 +6,7 @@ from mmeval.backend.contract import AnyBackend
 from mmeval.environment import models
 from mmeval.findings.finding import Finding
 from mmeval.run.options import BackendSpec
+from tests.support.models import tiny_model
 
 SERVER = {
     "model": "m",
@@ -44,6 +45,11 @@ def test_a_backend_is_described_without_secrets(
         "openai", model="m", base_url="http://me:s3cr3t@127.0.0.1:9/v1"
     )
     assert "s3cr3t" not in refused.cause
+
+
+def test_the_number_of_media_that_a_backend_takes_is_described() -> None:
+    (editor,), _ = made("diffusers", pretrained=str(tiny_model("sd_edit")))
+    assert "takes text, code, image (at least 1, at most 1); gives image" in editor
 
 
 def test_a_backend_that_cannot_be_made_is_an_error_of_its_role() -> None:

@@ -39,7 +39,6 @@ def test_a_pipeline_without_words_gets_no_text() -> None:
 @pytest.mark.parametrize(
     ("parts", "kind", "words"),
     [
-        (("a hare",), "unsupported", "needs a picture.*FluxPipeline"),
         ((drawn(),), "bad_request", "no text"),
         (
             ("a", Media.from_bytes(b"\x89PNG\r\n\x1a\n")),
@@ -47,7 +46,7 @@ def test_a_pipeline_without_words_gets_no_text() -> None:
             "cannot be read",
         ),
     ],
-    ids=["no picture", "no text", "damaged"],
+    ids=["no text", "damaged"],
 )
 def test_an_input_that_is_missing_or_damaged_is_the_error_of_its_row(
     parts: tuple[Media | str, ...], kind: str, words: str

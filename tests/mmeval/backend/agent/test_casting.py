@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.backend.agent.answer import AgentProgram
 from mmeval.backend.agent.contract import Agent, AgentBackend, agent
-from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities, Limit
 from mmeval.backend.tool import Tool
 from mmeval.errors import (
     EXIT_MISSING,
@@ -110,6 +110,15 @@ class Blind(Toy):
         self.capabilities = Capabilities.of(("text",), ("text", "image"))
 
 
+class Copier(Toy):
+    """Cannot draw without a picture."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        inputs = {"text": Limit(), "image": Limit(min_items=1)}
+        self.capabilities = Capabilities(inputs, {"text": Limit(), "image": Limit()})
+
+
 @agent(takes=("text",), gives=("text", "image"), version="1")
 def retoucher(request: Request, image_edit: Tool | None = None) -> AgentProgram:
     """Changes nothing."""
@@ -141,6 +150,11 @@ def specs(**roles: Any) -> dict[str, BackendSpec]:
             "image_edit",
         ),
         (
+            lambda: specs(model=toy_agent(), helper=TOY, text_to_image=Copier()),
+            EXIT_USAGE,
+            "text_to_image",
+        ),
+        (
             lambda: specs(model=toy_agent(), helper=BackendSpec("toy_agent")),
             EXIT_USAGE,
             "",
@@ -167,6 +181,7 @@ def specs(**roles: Any) -> dict[str, BackendSpec]:
         "a role is missing",
         "another kind",
         "input that it cannot read",
+        "input that it does not get",
         "itself",
         "itself by another",
         "no parameter",
