@@ -45,6 +45,7 @@ from mmeval.model_backends.hf.generation.sampling import (
 from mmeval.model_backends.hf.generation.streams import (
     StopWords,
     cut,
+    log_left_out,
     read_generation,
     stop_criterion,
 )
@@ -110,13 +111,7 @@ class ChatAdapter(Adapter):
                 "a decoder-only model"
             )
         self.generation = read_generation(self.model, self.tokenizer)
-        if self.generation.left_out:
-            _log.warning(
-                "%s: %s in its generation_config.json has no effect: mmeval chooses "
-                "tokens one by one, and for each row as if it were alone",
-                self.files.name,
-                ", ".join(self.generation.left_out),
-            )
+        log_left_out(self.files.name, self.generation)
         self._stop_criterion = lru_cache(maxsize=8)(
             partial(stop_criterion, self.tokenizer)
         )

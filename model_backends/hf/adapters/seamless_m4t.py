@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -13,8 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 from mmeval.backend import Capabilities, Limit, OutputMode
 from mmeval.errors import UsageError, did_you_mean, is_out_of_memory
 from mmeval.media import Interleaved, Part, media_part
-from mmeval.model_backends.hf.adapter import Adapter
-from mmeval.model_backends.hf.adapters.sound import sampling_rate
+from mmeval.model_backends.hf.adapters.sound import (
+    MAX_CODES,
+    VOICE,
+    SoundAdapter,
+    speech_cut,
+)
 from mmeval.model_backends.hf.capabilities import overridden
 from mmeval.model_backends.hf.checkpoint.loading import (
     load_processor,
@@ -27,16 +29,17 @@ from mmeval.model_backends.hf.conversation.rows import TokenStream
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.generation.sampling import RowSampler, broken_row
-from mmeval.model_backends.hf.generation.streams import cut, read_generation
+from mmeval.model_backends.hf.generation.streams import (
+    cut,
+    log_left_out,
+    read_generation,
+)
 from mmeval.model_backends.hf.options import count_option
 from mmeval.records import Request, Response, Usage
 from mmeval.system.wording import listed
 
-_log = logging.getLogger(__name__)
-
 TEXT_LANGUAGE, AUDIO_LANGUAGE = "text.language", "audio.language"
 SOURCE_LANGUAGE = "text.source_language"
-VOICE, MAX_UNITS = "audio.voice", "audio.max_tokens"
 DEFAULT_LANGUAGE = "eng"
 MAX_SHOWN = 5
 """Maximum number of languages that an error lists."""
@@ -52,17 +55,17 @@ A language that can be spoken is in all three maps.
 class Translation(NamedTuple):
     """The output of one call: the text, and the speech if it is requested.
 
-    ``samples`` are floats of shape (n,), or None. They are also None if there is no
-    text to speak. ``was_cut`` is True if the limit on
-    units cut the speech.
+    ``samples`` are floats of shape (n,). They are None if no speech is requested or if
+    there is no text to speak. ``cut_after`` is the limit on units if it has cut the
+    speech, or 0.
     """
 
     text: TokenStream
     samples: Any = None
-    was_cut: bool = False
+    cut_after: int = 0
 
 
-class SeamlessM4TAdapter(Adapter):
+class SeamlessM4TAdapter(SoundAdapter):
     """Translates the text or the sound of a prompt to text, speech, or both.
 
     The model follows no instructions. System messages are therefore left out, and so is
@@ -81,7 +84,6 @@ class SeamlessM4TAdapter(Adapter):
     """The library's name for the number of the speaker."""
     counts_units: ClassVar[bool] = True
     """True if units are written one by one, up to a limit."""
-    model: Any = None
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -92,7 +94,7 @@ class SeamlessM4TAdapter(Adapter):
             if self._voices > 1:
                 options.add(VOICE)
             if self.counts_units:
-                options.add(MAX_UNITS)
+                options.add(MAX_CODES)
         mode: OutputMode = "parallel" if self._spoken else "single"
         capabilities = Capabilities.of(["text", "audio"], outputs, mode)
         inputs = {**capabilities.inputs, "audio": Limit(max_items=1)}
@@ -106,7 +108,7 @@ class SeamlessM4TAdapter(Adapter):
                 f"{self.files.name}: {_TEXT_CODES} is missing in {_GENERATION_FILE}, "
                 "so its languages are unknown; fetch the model again"
             )
-        self._rate = sampling_rate(self.files.config)
+        self.rate = self.read_rate()
         self._processor = load_processor(self.files, self.settings)
         self._tokenizer = tokenizer_of(self._processor)
         inputs = overridden(self.capabilities, self.settings).inputs
@@ -115,26 +117,9 @@ class SeamlessM4TAdapter(Adapter):
         )
         self.model = load_weights(self.files, self.settings, transformers.AutoModel)
         self._generation = read_generation(self.model, self._tokenizer)
-        if self._generation.left_out:
-            _log.warning(
-                "%s: %s in its %s has no effect",
-                self.files.name,
-                ", ".join(self._generation.left_out),
-                _GENERATION_FILE,
-            )
+        log_left_out(self.files.name, self._generation)
         # the library compares this value with tokens, so it must not be a list
         self.model.generation_config.eos_token_id = self._generation.ends[0]
-
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        for position, request in enumerate(requests):
-            try:
-                yield position, self._answer(request)
-            except RowError as error:
-                yield position, error.response
-
-    def close(self) -> None:
-        self.model = None
-        gc.collect()
 
     # --- languages and voices ---------------------------------------------------------
 
@@ -159,23 +144,26 @@ class SeamlessM4TAdapter(Adapter):
         return int(self.files.config.get("vocoder_num_spkrs") or 1)
 
     def _language(self, request: Request) -> str:
-        """Returns the language of the answer. Raises RowError for an unknown one."""
+        """Returns the language of the answer.
+
+        The option of the other kind of answer is used if there is no other. Raises
+        RowError for an unknown language.
+        """
+        options = request.params.options
         speaks = "audio" in request.wants
-        writes = not speaks or len(request.wants) > 1
-        requested: dict[str, str] = {}
-        for name, is_wanted in ((TEXT_LANGUAGE, writes), (AUDIO_LANGUAGE, speaks)):
-            if is_wanted and name in request.params.options:
-                requested[name] = str(request.params.options[name])
-        if len(set(requested.values())) > 1:
+        own, other = TEXT_LANGUAGE, AUDIO_LANGUAGE
+        if speaks:
+            own, other = other, own
+        name = other if other in options and own not in options else own
+        language = str(options.get(name, DEFAULT_LANGUAGE))
+        has_both_kinds = speaks and len(request.wants) > 1
+        if has_both_kinds and str(options.get(other, language)) != language:
             raise RowError(
                 "bad_request",
                 f"{TEXT_LANGUAGE} and {AUDIO_LANGUAGE} must be equal, because the "
                 "speech reads the text; set one of them",
             )
-        for name, language in requested.items():
-            return self._known(name, language, speaks=speaks)
-        name = AUDIO_LANGUAGE if speaks else TEXT_LANGUAGE
-        return self._known(name, DEFAULT_LANGUAGE, speaks=speaks)
+        return self._known(name, language, speaks=speaks)
 
     def _known(self, name: str, language: str, *, speaks: bool = False) -> str:
         known = sorted(self._spoken if speaks else self._written)
@@ -190,21 +178,19 @@ class SeamlessM4TAdapter(Adapter):
 
     # --- one row ----------------------------------------------------------------------
 
-    def _answer(self, request: Request) -> Response:
+    def respond(self, request: Request) -> Response:
         params = request.params
         language = self._language(request)
         sampling, unused = self._generation.sampling.overridden_by(params)
         inputs, warnings = self._inputs(request)
         warnings.extend(unused)
         length = inputs["input_ids"].shape[1] if "input_ids" in inputs else 0
-        room = self._context - length
-        if room <= 0:
-            raise RowError(
-                "too_long",
-                f"the text has {length} tokens, but the maximum for prompt and answer "
-                f"together is {self._context}",
-            )
-        limit = min(params.max_tokens or self._generation.max_tokens, room)
+        # prompt and answer have positions of their own
+        context = self._generation.context
+        self.check_length(length, context)
+        limit = params.max_tokens or self._generation.max_tokens
+        if context:
+            limit = min(limit, context)
         sampler = RowSampler([request.seed], sampling, self._generation.ends[0])
         translation = self._translated(request, inputs, language, sampler, limit)
 
@@ -217,26 +203,20 @@ class SeamlessM4TAdapter(Adapter):
         if set(request.wants) != {"audio"}:
             parts += Interleaved.from_text(text[: min(ends, default=None)]).parts
         if translation.samples is not None:
-            parts.append(media_part(to_sound(translation.samples, self._rate)))
+            parts.append(media_part(to_sound(translation.samples, self.rate)))
             if ends:
                 warnings.append("the speech does not end at the stop string")
         elif "audio" in request.wants:
             warnings.append("the translation is empty, so it was not spoken")
-        if translation.was_cut:
+        if translation.cut_after:
             finish_reason = "length"
-            warnings.append(f"the speech was cut; raise {MAX_UNITS} to allow more")
+            warnings.append(speech_cut(translation.cut_after))
         return Response(
             Interleaved(tuple(parts)),
             finish_reason=finish_reason,
             usage=Usage(length, translation.text.used),
             warnings=tuple(dict.fromkeys(warnings)),
         )
-
-    @property
-    def _context(self) -> int:
-        """The maximum number of tokens in prompt and answer together."""
-        context = self._generation.context
-        return min(self.settings.max_length or context, context)
 
     def _inputs(self, request: Request) -> tuple[Mapping[str, Any], list[str]]:
         """Returns the tensors of a prompt, and warnings about omissions.
@@ -334,12 +314,14 @@ class SeamlessM4TAdapter(Adapter):
             return Translation(text)
         length = int(output.waveform_lengths.reshape(-1)[0])
         samples = output.waveform.reshape(-1)[:length]
-        was_cut = False
+        cut_after = 0
         if self.counts_units:
+            most_units = arguments["speech_max_new_tokens"]
             units = output.unit_sequences[0, 2:].tolist()
-            is_full = len(units) >= arguments["speech_max_new_tokens"]
-            was_cut = is_full and self.model.config.t2u_eos_token_id not in units
-        return Translation(text, samples, was_cut)
+            has_end = self.model.config.t2u_eos_token_id in units
+            if len(units) >= most_units and not has_end:
+                cut_after = most_units
+        return Translation(text, samples, cut_after)
 
     def _speech_arguments(self, request: Request, language: str) -> dict[str, Any]:
         """Returns the arguments for speech. Raises RowError for invalid options."""
@@ -357,7 +339,7 @@ class SeamlessM4TAdapter(Adapter):
         }
         if self.counts_units:
             usual = self.model.config.t2u_max_new_tokens
-            max_units = count_option(request.params, MAX_UNITS, usual)
+            max_units = count_option(request.params, MAX_CODES, usual)
             arguments["speech_max_new_tokens"] = max_units
         return arguments
 

@@ -27,12 +27,12 @@ USUAL_SECONDS = 10.0
 
 
 class SoundAdapter(Adapter):
-    """Makes one sound of the text of a request, without its system messages.
+    """Answers requests one by one, without their system messages.
 
-    System messages are left out, because the models do not follow instructions.
-    Requests run one by one, because the models draw from the library's global
-    generator. Parameters for temperature and length have no effect, because the models
-    use their own values.
+    System messages are left out, because the models do not follow instructions. Most of
+    the models draw from the library's global generator, so their requests cannot run
+    together. Unless an adapter says otherwise, an answer is one sound, and parameters
+    for temperature and length have no effect.
     """
 
     model: Any = None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mmeval.model_backends.hf.conversation.rows import TokenStream
 from mmeval.model_backends.hf.generation.sampling import CUTS, Sampling
+
+_log = logging.getLogger(__name__)
 
 DEFAULT_MAX_TOKENS = 1024
 """Default maximum number of tokens in an answer."""
@@ -108,6 +111,17 @@ def read_generation(model: Any, tokenizer: Any) -> GenerationSettings:
         generation.pad,
     )
     return generation
+
+
+def log_left_out(name: str, generation: GenerationSettings) -> None:
+    """Logs a warning about the unsupported settings of a model, if it has any."""
+    if generation.left_out:
+        _log.warning(
+            "%s: %s in its generation_config.json has no effect: mmeval chooses tokens "
+            "one by one, and for each row as if it were alone",
+            name,
+            ", ".join(generation.left_out),
+        )
 
 
 def context_of(config: Any) -> int:

@@ -183,6 +183,27 @@ def test_a_language_token_in_a_text_is_plain_text() -> None:
     assert topics(spoken) == ["control tokens"]
 
 
+def test_a_long_text_does_not_shorten_its_translation() -> None:
+    wants: tuple[PartKind, ...] = ("text",)
+    short, long = answers(
+        translator(),
+        [
+            wanting("hello", wants=wants, max_tokens=100),
+            wanting("hello " * 40, wants=wants, max_tokens=100),
+        ],
+    )
+    assert short.usage.output_tokens == long.usage.output_tokens == 100
+
+
+def test_one_option_names_the_language_of_an_answer_of_any_kind() -> None:
+    named, other = (
+        says(translator(), with_options(("audio",), **{option: "fra"}))
+        for option in ("audio__language", "text__language")
+    )
+    assert speech(named) == speech(other)
+    assert speech(named) != speech(says(translator(), with_options(("audio",))))
+
+
 def test_a_text_that_is_cut_ends_for_its_length() -> None:
     cut = says(translator(), wanting("hello there", wants=("text",), max_tokens=3))
     assert cut.finish_reason == "length"
