@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mmeval.backend import Capabilities, Limit
+from mmeval.backend import Capabilities
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.media import Interleaved, media_part
 from mmeval.model_backends.diffusers.inputs import inputs_of
@@ -20,9 +20,9 @@ from mmeval.model_backends.diffusers.pipeline import Made, Pipeline
 from mmeval.model_backends.diffusers.settings import (
     DiffusersSettings,
     checked_arguments,
-    is_taken,
     options_of,
     requested_arguments,
+    without_effect,
 )
 from mmeval.model_backends.diffusers.signatures import signature_of
 from mmeval.model_backends.hf.checkpoint.devices import check_device, release_memory
@@ -67,6 +67,7 @@ class DiffusersBackend:
         trust_remote_code: bool = False,
         num_inference_steps: int | None = None,
         guidance_scale: float | None = None,
+        true_cfg_scale: float | None = None,
         negative_prompt: str = "",
         height: int | None = None,
         width: int | None = None,
@@ -79,6 +80,7 @@ class DiffusersBackend:
                 {
                     "num_inference_steps": num_inference_steps,
                     "guidance_scale": guidance_scale,
+                    "true_cfg_scale": true_cfg_scale,
                     "negative_prompt": negative_prompt,
                     "height": height,
                     "width": width,
@@ -118,7 +120,9 @@ class DiffusersBackend:
         capabilities = Capabilities.of(self.kind.takes, (self.kind.gives,), "single")
         inputs = dict(capabilities.inputs)
         if "image" in inputs and not self.kind.several_pictures:
-            inputs["image"] = Limit(max_items=1)
+            inputs["image"] = replace(inputs["image"], max_items=1)
+        if self.kind.pictures == "required":
+            inputs["image"] = replace(inputs["image"], min_items=1)
         options = options_of(self._signature, self.kind.gives)
         return replace(capabilities, inputs=inputs, options=options)
 
@@ -185,7 +189,7 @@ class DiffusersBackend:
 
     def _answer(self, request: Request) -> Response:
         assert self._pipeline is not None, "the core always calls start() first"
-        arguments = {**self.settings.arguments, **self._requested(request)}
+        arguments = self._arguments(request)
         gaps = self.capabilities.missing(request)
         if gaps:
             raise RowError("unsupported", self._gaps(request, gaps))
@@ -201,9 +205,9 @@ class DiffusersBackend:
             raise
         return _response(made, unused(request))
 
-    def _requested(self, request: Request) -> dict[str, Any]:
+    def _arguments(self, request: Request) -> dict[str, Any]:
         try:
-            arguments = requested_arguments(request.params.options)
+            requested = requested_arguments(request.params.options)
         except ValueError as error:
             raise RowError("bad_request", str(error)) from None
         unknown = self.capabilities.unknown_options(request.params)
@@ -212,6 +216,10 @@ class DiffusersBackend:
                 "unsupported",
                 f"a {self._class_name} does not take {', '.join(unknown)}",
             )
+        arguments = {**self.settings.arguments, **requested}
+        reasons = without_effect(arguments, self._signature, self.kind.gives)
+        if reasons:
+            raise RowError("unsupported", "; ".join(reasons))
         return arguments
 
     def _gaps(self, request: Request, gaps: Sequence[str]) -> str:
@@ -225,14 +233,11 @@ class DiffusersBackend:
         return text
 
     def _refuse_without_effect(self, arguments: Mapping[str, Any]) -> None:
-        unknown = []
-        for name in arguments:
-            if not is_taken(name, self._signature, self.kind.gives):
-                unknown.append(name)
-        if unknown:
+        reasons = without_effect(arguments, self._signature, self.kind.gives)
+        if reasons:
             raise UsageError(
-                f"pretrained={self.settings.pretrained}: a {self._class_name} does not "
-                f"accept {', '.join(unknown)}. Leave it out of the arguments"
+                f"pretrained={self.settings.pretrained}: {'; '.join(reasons)}. Change "
+                "the arguments"
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +32,7 @@ _GIVES_BY_PARAMETER: Mapping[str, MediaKind] = {
 """Parameters that show the kind of media if the source names no fields."""
 _PICTURE_PARAMETERS = ("image", "input_images", "images")
 _FROM_PICTURES = re.compile(
-    "Img2Img|Image2Image|ImageToImage|I2I|Edit|Pix2Pix|Variation|ImageToVideo|"
+    "2Img|Image2Image|ImageToImage|I2I|Edit|Pix2Pix|Variation|ImageToVideo|"
     "Image2Video|I2V"
 )
 """Words in the names of classes that cannot do without a picture.
@@ -127,7 +127,7 @@ def kind_of(signature: Signature, where: str) -> PipelineKind:
     for parameter in _PICTURE_PARAMETERS:
         if parameter in parameters and not picture_parameter:
             picture_parameter = parameter
-    reason = next(_reasons_against(signature, gives, picture_parameter), "")
+    reason = _reason_against(signature, gives, picture_parameter)
     if gives is None or reason:
         named = f"a {name} cannot be used ({reason})"
         fit = fitting(gives or "image", with_picture=_is_from_pictures(signature))
@@ -180,39 +180,38 @@ def _gives(signature: Signature) -> MediaKind | None:
 
 
 def _is_from_pictures(signature: Signature) -> bool:
-    parameters = signature.parameters
-    if signature.required & {*_PICTURE_PARAMETERS, "original_image", "mask_image"}:
+    if signature.required & {*_PICTURE_PARAMETERS, "original_image"}:
         return True
-    # Parameters that say how far the answer may be from the picture.
-    if parameters & {"strength", "image_guidance_scale", "mask_image"}:
-        return bool(parameters & set(_PICTURE_PARAMETERS))
+    if "mask_image" in signature.parameters:
+        return True
     return _FROM_PICTURES.search(signature.class_name) is not None
 
 
-def _reasons_against(
+def _reason_against(  # noqa: PLR0911  one return for each reason
     signature: Signature, gives: MediaKind | None, picture_parameter: str
-) -> Iterator[str]:
-    """Yields the reasons why a pipeline cannot answer requests."""
+) -> str:
+    """Returns why a pipeline cannot answer requests; empty if it can."""
     parameters = signature.parameters
     for parameter in _UNUSABLE_PARAMETERS:
         if parameter in parameters:
-            yield f"it needs {parameter}"
+            return f"it needs {parameter}"
     if "video" in parameters and not picture_parameter:
-        yield "it needs video"
+        return "it needs video"
     word = _OTHER_PURPOSE.search(signature.class_name)
     if word is not None:
-        yield f"its name contains {word[0]}"
+        return f"its name contains {word[0]}"
     needed = signature.required - {"prompt", picture_parameter}
     if needed:
-        yield f"it needs {', '.join(sorted(needed))}"
+        return f"it needs {', '.join(sorted(needed))}"
     if "prompt" not in parameters and not picture_parameter:
-        yield "it takes neither a prompt nor a picture"
+        return "it takes neither a prompt nor a picture"
     if "generator" not in parameters:
-        yield "it does not take a seed"
+        return "it does not take a seed"
     if _FROM_PICTURES.search(signature.class_name) and not picture_parameter:
-        yield "it does not take its picture as image"
+        return "it does not take its picture as image"
     if gives is None:
-        yield f"it gives {', '.join(sorted(signature.returns))}"
+        return f"it gives {', '.join(sorted(signature.returns))}"
     # Its answer has both, and a part of an answer has one kind.
     if gives == "video" and "audio" in signature.returns:
-        yield "it gives a video and its sound apart"
+        return "it gives a video and its sound apart"
+    return ""

@@ -27,8 +27,9 @@ from mmeval.model_backends.diffusers.settings import DiffusersSettings, paramete
 from mmeval.model_backends.diffusers.signatures import Signature
 from mmeval.model_backends.hf.checkpoint.loading import quietly
 from mmeval.model_backends.hf.conversation.literals import Literals
-from mmeval.model_backends.hf.failures import RowError, in_a_line
+from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.generation.media import to_film, to_picture, to_sound
+from mmeval.model_backends.hf.generation.seeding import seeded
 from mmeval.system import need
 from mmeval.system.wording import listed
 
@@ -49,6 +50,8 @@ DEFAULT_PIXELS = 1024 * 1024
 """Maximum area of what is made from a picture, if the pipeline has no usual size."""
 VIDEO_MULTIPLE = 32
 """Pixels. Some pipelines for videos refuse sizes that are not multiples of it."""
+NOTICED_SECONDS = 0.05
+"""A sound whose duration differs by more from the requested one gets a warning."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class Pipeline:
         """Loads the pipeline.
 
         Raises MissingExtraError if diffusers is not installed. Raises UsageError for a
-        pipeline that does not fit the device. Raises MissingDataError for files that
-        cannot be loaded.
+        pipeline that does not fit the device, or that states no sampling rate for its
+        sounds. Raises MissingDataError for files that cannot be loaded.
         """
         self._signature = signature
         self._kind = kind
@@ -97,6 +100,8 @@ class Pipeline:
             diffusers.utils.logging.disable_progress_bar()
             self._pipe = _on_device(_load(diffusers, folder, settings), settings)
         _check_cleaner(self._pipe, settings)
+        if kind.gives == "audio":
+            self._sound_rate = sound_rate(self._pipe, settings.pretrained)
         self._tokenizers: dict[str, Any] = {}
         control: list[str] = []
         for name, part in self._pipe.components.items():
@@ -115,10 +120,10 @@ class Pipeline:
         A warning reports that the library will silently truncate the text.
         """
         neutral_text, control_tokens = self._literals.neutral(text)
-        warnings = []
+        notes = []
         if control_tokens:
             names = listed(control_tokens, 3)
-            warnings.append(
+            notes.append(
                 f"control tokens in the text were turned into plain text: {names}"
             )
         max_length = self._signature.default("max_sequence_length")
@@ -128,24 +133,23 @@ class Pipeline:
                 limit = min(limit, max_length)
             count = len(tokenizer(neutral_text, verbose=False).input_ids)
             if count > limit:
-                warnings.append(
+                notes.append(
                     f"the prompt has {count} tokens, but the pipeline's {name} reads "
                     f"only the first {limit}"
                 )
-        return Prompt(neutral_text, tuple(warnings))
+        return Prompt(neutral_text, tuple(notes))
 
     def make(self, inputs: Inputs, seed: int, arguments: Mapping[str, Any]) -> Made:
         """Makes one medium from the inputs of one request.
 
-        Random numbers come from the CPU, so they are the same on every device. Raises
-        RowError for an output that is not a medium, and the library's ValueError for
-        inputs that it refuses.
+        The noise comes from the CPU, so it is the same on every device. Raises RowError
+        for an output that is not a medium, and the library's ValueError for inputs that
+        it refuses.
         """
         torch = need("torch", "diffusers")
         prompt = self.read(inputs.text)
-        warnings = list(prompt.warnings)
-        arguments = {**self._size(inputs, arguments), **arguments}
-        call: dict[str, Any] = {}
+        notes = list(prompt.warnings)
+        call: dict[str, Any] = self._size(inputs, arguments)
         for name, value in arguments.items():
             parameter = parameter_of(name, self._signature)
             if parameter:
@@ -153,34 +157,39 @@ class Pipeline:
         if self._kind.takes_text:
             call["prompt"] = prompt.text
         if inputs.pictures:
-            call |= self._picture_arguments(inputs, prompt.text)
+            pictures = [self._fitted(picture) for picture in inputs.pictures]
+            notes += _reduced(inputs.pictures, pictures)
+            call |= self._picture_arguments(pictures, prompt.text)
         if "output_type" in self._signature.parameters:
             call["output_type"] = "np"
         scheduler: Any = getattr(self._pipe, "scheduler", None)
         # This type of scheduler ignores the generator.
         if hasattr(scheduler, "noise_sampler_seed"):
             scheduler.noise_sampler_seed = [seed]
-        with _without_messages(), torch.inference_mode():
+        # Some pipelines rewrite the prompt first, and draw from the global generator.
+        with (
+            _without_messages(),
+            torch.inference_mode(),
+            seeded(seed, self._pipe.device),
+        ):
             output = self._pipe(
                 generator=torch.Generator("cpu").manual_seed(seed), **call
             )
-        return self._made(output, arguments, warnings)
+        return self._made(output, arguments, notes)
 
-    def _picture_arguments(self, inputs: Inputs, text: str) -> dict[str, Any]:
-        pictures = list(inputs.pictures)
-        if not self._takes_size:
-            # Such a pipeline works in the size of the picture.
-            pictures = [self._reduced(picture) for picture in pictures]
+    def _picture_arguments(
+        self, pictures: Sequence[Image], text: str
+    ) -> dict[str, Any]:
         name = self._kind.picture_parameter
         if not self._kind.several_pictures:
             return {name: pictures[0]}
         if name != "input_images":
-            return {name: pictures}
+            return {name: list(pictures)}
         # OmniGen wants a mark for each picture in its prompt.
         marks = [
             f"<img><|image_{number}|></img>" for number in range(1, len(pictures) + 1)
         ]
-        return {name: pictures, "prompt": " ".join([*marks, text])}
+        return {name: list(pictures), "prompt": " ".join([*marks, text])}
 
     @property
     def _takes_size(self) -> bool:
@@ -194,8 +203,10 @@ class Pipeline:
         width, height = self._size_like(inputs.pictures[0])
         return {"width": width, "height": height}
 
-    def _reduced(self, picture: Image) -> Image:
-        if picture.width * picture.height <= DEFAULT_PIXELS:
+    def _fitted(self, picture: Image) -> Image:
+        """Returns a smaller picture if the pipeline would work in its large size."""
+        is_small = picture.width * picture.height <= DEFAULT_PIXELS
+        if self._takes_size or is_small:
             return picture
         return picture.resize(self._size_like(picture))
 
@@ -222,40 +233,39 @@ class Pipeline:
         return 8
 
     def _made(
-        self, output: Any, arguments: Mapping[str, Any], warnings: list[str]
+        self, output: Any, arguments: Mapping[str, Any], notes: Sequence[str]
     ) -> Made:
+        """Returns the medium, with a warning if it is not as ``arguments`` requested.
+
+        ``notes`` are the warnings until now.
+        """
         if self._kind.gives == "audio":
             samples = _field(output, ("audios",))[0]
-            return Made(self._sound(samples), tuple(warnings))
+            notes = [*notes, *other_duration(samples, self._sound_rate, arguments)]
+            return Made(self._sound(samples), tuple(notes))
         if self._kind.gives == "video":
             frames = _field(output, ("frames",))[0]
             fps = arguments.get("fps") or self._usual_fps()
-            size = frames.shape[1:3]
-            warnings += _other_size(size, arguments)
-            warnings += _other_length(len(frames), arguments)
-            return Made(to_film(frames, fps, "0..1"), tuple(warnings))
+            notes = [
+                *notes,
+                *_other_size(frames.shape[1:3], arguments),
+                *_other_length(len(frames), arguments),
+            ]
+            return Made(to_film(frames, fps, "0..1"), tuple(notes))
         pixels = _field(output, ("images", "image"))[0]
         if any(getattr(output, "nsfw_content_detected", None) or ()):
-            return Made(None, tuple(warnings))
-        warnings += _other_size(pixels.shape[:2], arguments)
-        return Made(to_picture(pixels, "0..1"), tuple(warnings))
+            return Made(None, tuple(notes))
+        notes = [*notes, *_other_size(pixels.shape[:2], arguments)]
+        return Made(to_picture(pixels, "0..1"), tuple(notes))
 
     def _sound(self, samples: Any) -> Media:
         # (samples,) or (channels, samples)
         channels = samples.shape[0] if samples.ndim == 2 else 1
-        return to_sound(samples, self._sound_rate(), channels)
+        return to_sound(samples, self._sound_rate, channels)
 
     def _usual_fps(self) -> int:
         usual = self._signature.default(parameter_of("fps", self._signature))
         return round(usual) if isinstance(usual, int | float) else DEFAULT_FPS
-
-    def _sound_rate(self) -> int:
-        for name in ("vocoder", "vae"):
-            config = getattr(getattr(self._pipe, name, None), "config", None)
-            rate = getattr(config, "sampling_rate", None)
-            if rate:
-                return int(rate)
-        raise RowError("internal", "the pipeline does not state its sampling rate")
 
     def _survives(self, text: str, token: str) -> bool:
         """Returns True if a tokenizer still finds the control token in a text."""
@@ -289,6 +299,27 @@ def _other_length(count: int, arguments: Mapping[str, Any]) -> list[str]:
     if count == requested:
         return []
     return [f"the pipeline made {count} frames, not {requested}"]
+
+
+def other_duration(samples: Any, rate: int, arguments: Mapping[str, Any]) -> list[str]:
+    """Returns a list with a warning if the pipeline has made another duration."""
+    seconds = samples.shape[-1] / rate
+    requested = arguments.get("seconds", seconds)
+    if abs(seconds - requested) <= NOTICED_SECONDS:
+        return []
+    return [f"the pipeline made {seconds:.1f} seconds, not {requested:g}"]
+
+
+def _reduced(given: Sequence[Image], fitted: Sequence[Image]) -> list[str]:
+    """Returns a warning for each picture that was reduced."""
+    notes = []
+    for before, after in zip(given, fitted, strict=True):
+        if after.size != before.size:
+            notes.append(
+                f"a picture of {before.width}x{before.height} pixels was reduced to "
+                f"{after.width}x{after.height}"
+            )
+    return notes
 
 
 @contextlib.contextmanager
@@ -362,6 +393,21 @@ def _on_device(pipe: Any, settings: DiffusersSettings) -> Any:
             f"pretrained={settings.pretrained}: the pipeline cannot be moved to "
             f"device={device} ({in_a_line(error)}). {advice}"
         ) from error
+
+
+def sound_rate(pipe: Any, pretrained: str) -> int:
+    """Returns the sampling rate in Hz. Raises UsageError if it is missing."""
+    for part in ("vocoder", "vae"):
+        config = getattr(getattr(pipe, part, None), "config", None)
+        for name in ("sampling_rate", "sample_rate"):
+            rate = getattr(config, name, None)
+            if rate:
+                return int(rate)
+    raise UsageError(
+        f"pretrained={pretrained}: the pipeline does not state the sampling "
+        "rate of its sounds (sampling_rate of its vocoder or vae). Fetch it again, or "
+        "choose another one"
+    )
 
 
 def _check_cleaner(pipe: Any, settings: DiffusersSettings) -> None:

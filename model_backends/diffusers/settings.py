@@ -77,10 +77,43 @@ def options_of(signature: Signature, gives: str) -> frozenset[str]:
 
 
 def is_taken(argument: str, signature: Signature, gives: str) -> bool:
-    """Returns True if an argument has an effect on what a pipeline gives."""
-    # The file of a video has a frame rate, whether or not the pipeline knows of it.
-    is_of_the_file = argument == "fps" and gives == "video"
-    return is_of_the_file or bool(parameter_of(argument, signature))
+    """Returns True if an argument can have an effect on what a pipeline gives."""
+    if argument == "fps" and gives == "video":
+        # The file of a video has a frame rate, whether or not the pipeline knows of it.
+        return True
+    is_unused_guidance = (
+        argument == "guidance_scale"
+        and signature.default(argument) is None
+        and "true_cfg_scale" in signature.parameters
+    )
+    return not is_unused_guidance and bool(parameter_of(argument, signature))
+
+
+def without_effect(
+    arguments: Mapping[str, Any], signature: Signature, gives: str
+) -> list[str]:
+    """Returns a reason for each argument that would have no effect.
+
+    A pipeline with a ``true_cfg_scale`` above 1 runs a second time for the negative
+    prompt. So the negative prompt and the scale have no effect without each other.
+    """
+    name = signature.class_name
+    reasons = []
+    for argument in arguments:
+        if not is_taken(argument, signature, gives):
+            reasons.append(f"a {name} does not use {argument}")
+    if "true_cfg_scale" not in signature.parameters:
+        return reasons
+    usual_scale = signature.default("true_cfg_scale")
+    scale = arguments.get("true_cfg_scale", usual_scale)
+    is_on = isinstance(scale, int | float) and scale > 1
+    if "negative_prompt" in arguments and not is_on:
+        reasons.append(
+            f"a {name} uses negative_prompt only with true_cfg_scale above 1"
+        )
+    if "true_cfg_scale" in arguments and is_on and "negative_prompt" not in arguments:
+        reasons.append(f"a {name} uses true_cfg_scale only with a negative_prompt")
+    return reasons
 
 
 def parameter_of(argument: str, signature: Signature) -> str:
@@ -148,6 +181,7 @@ def _number(name: str, value: object) -> float:
 _ARGUMENTS: Mapping[str, Callable[[str, object], Any]] = {
     "num_inference_steps": _whole(MAX_STEPS),
     "guidance_scale": _guidance_scale,
+    "true_cfg_scale": _guidance_scale,
     "negative_prompt": _text,
     "height": _whole(MAX_SIDE),
     "width": _whole(MAX_SIDE),
@@ -176,11 +210,13 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "image.size": _SIZE,
     "image.steps": ("num_inference_steps",),
     "image.guidance_scale": ("guidance_scale",),
+    "image.true_cfg_scale": ("true_cfg_scale",),
     "image.negative_prompt": ("negative_prompt",),
     "image.strength": ("strength",),
     "video.size": _SIZE,
     "video.steps": ("num_inference_steps",),
     "video.guidance_scale": ("guidance_scale",),
+    "video.true_cfg_scale": ("true_cfg_scale",),
     "video.negative_prompt": ("negative_prompt",),
     "video.frames": ("num_frames",),
     "video.fps": ("fps",),

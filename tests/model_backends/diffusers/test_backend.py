@@ -184,7 +184,10 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
     [
         (["mine", "Mine"], {}, "trust_remote_code=true"),
         ("FluxPipeline", {"dtype": "flaot16"}, '"float16"'),
-        ("FluxPipeline", {"strength": 0.5}, "FluxPipeline does not accept strength"),
+        ("FluxPipeline", {"strength": 0.5}, "FluxPipeline does not use strength"),
+        ("QwenImagePipeline", {"guidance_scale": 3}, "does not use guidance_scale"),
+        ("FluxPipeline", {"negative_prompt": "fog"}, "only with true_cfg_scale"),
+        ("FluxPipeline", {"true_cfg_scale": 3}, "only with a negative_prompt"),
         ("WanPipeline", {"fps": 0}, "fps=0 must be"),
         ("FluxFillPipeline", {}, "mask_image.*FluxKontextPipeline"),
         ("DreamPipeline", {}, "no DreamPipeline"),
@@ -227,7 +230,7 @@ def test_capabilities_say_what_a_folders_pipeline_takes_and_gives(
     [
         ("sd", replace(wanted(), messages=(user("a", picture()),)), "Pix2Pix"),
         ("sd", replace(wanted(), wants=("video",)), "WanPipeline"),
-        ("sd_edit", wanted(), "StableDiffusionXLPipeline"),
+        ("sd_edit", wanted(), "needs 1 image, but the request has 0. For pictures"),
         (
             "sd_edit",
             replace(wanted(), messages=(user("a", *[picture()] * 2),)),

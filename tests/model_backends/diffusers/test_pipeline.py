@@ -4,10 +4,12 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from mmeval.errors import MissingDataError, UsageError
@@ -15,7 +17,13 @@ from mmeval.media import Media, decode
 from mmeval.model_backends.diffusers.inputs import Inputs
 from mmeval.model_backends.diffusers.kinds import kind_of
 from mmeval.model_backends.diffusers.networks import networks
-from mmeval.model_backends.diffusers.pipeline import Pipeline, Prompt, saved_dtype
+from mmeval.model_backends.diffusers.pipeline import (
+    Pipeline,
+    Prompt,
+    other_duration,
+    saved_dtype,
+    sound_rate,
+)
 from mmeval.model_backends.diffusers.settings import DiffusersSettings
 from mmeval.model_backends.diffusers.signatures import Signature, signature_of
 from tests.support.models import tiny_model
@@ -23,8 +31,8 @@ from tests.support.models import tiny_model
 CLASS = "StableDiffusionPipeline"
 
 
-def loaded(folder: Path, **settings: Any) -> Pipeline:
-    signature = signature_of(CLASS, None, "here")
+def loaded(folder: Path, class_name: str = CLASS, **settings: Any) -> Pipeline:
+    signature = signature_of(class_name, None, "here")
     return Pipeline(
         folder,
         DiffusersSettings(str(folder), **settings),
@@ -80,6 +88,23 @@ def test_a_picture_is_steered_by_its_arguments(
     picture = drawn(pipeline, **{**usual, **changes})
     assert decode.image(picture).size == size
     assert (picture == drawn(pipeline, **usual)) == (not changes)
+
+
+def test_draws_from_the_global_generator_depend_on_the_seed_alone(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = type(pipeline._pipe).encode_prompt
+
+    def rewritten(self: Any, prompt: str, *args: Any, **more: Any) -> Any:
+        return whole(self, f"{prompt} {torch.rand(1).item()}", *args, **more)
+
+    monkeypatch.setattr(type(pipeline._pipe), "encode_prompt", rewritten)
+    torch.manual_seed(5)
+    first = drawn(pipeline, num_inference_steps=2)
+    after = torch.rand(1)
+    torch.manual_seed(5)
+    assert torch.equal(after, torch.rand(1))
+    assert drawn(pipeline, num_inference_steps=2) == first
 
 
 def test_a_prompt_is_read_with_warnings(
@@ -225,3 +250,36 @@ def test_a_pipeline_that_lacks_a_package_for_its_prompts_names_it(
     monkeypatch.setattr(f"{module}.prompt_clean", cleaner, raising=False)
     with pytest.raises(UsageError, match="pip install ftfy"):
         loaded(tiny_model("sd"))
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("vocoder", "sampling_rate"), ("vae", "sampling_rate"), ("vae", "sample_rate")],
+)
+def test_the_sampling_rate_of_sounds_is_read_from_a_network(
+    part: str, name: str
+) -> None:
+    network = SimpleNamespace(config=SimpleNamespace(**{name: 16000}))
+    assert sound_rate(SimpleNamespace(**{part: network}), "here") == 16000
+    with pytest.raises(UsageError, match=r"here: .* sampling rate"):
+        sound_rate(SimpleNamespace(**{part: network.config}), "here")
+
+
+def test_a_sound_of_another_duration_is_a_warning() -> None:
+    samples = torch.zeros(2, 8000)
+    assert other_duration(samples, 16000, {"seconds": 0.5}) == []
+    assert other_duration(samples, 16000, {}) == []
+    (warning,) = other_duration(samples, 16000, {"seconds": 3.0})
+    assert "0.5 seconds, not 3" in warning
+
+
+def test_a_picture_that_is_reduced_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    editor = loaded(tiny_model("sd_edit"), "StableDiffusionInstructPix2PixPipeline")
+    monkeypatch.setattr(
+        "mmeval.model_backends.diffusers.pipeline.DEFAULT_PIXELS", 32 * 32
+    )
+    shown = Image.new("RGB", (64, 64))
+    made = editor.make(Inputs("a hare", (shown,)), 1, {"num_inference_steps": 2})
+    assert made.warnings == ("a picture of 64x64 pixels was reduced to 32x32",)

@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from mmeval.model_backends.diffusers.settings import (
     options_of,
     parameter_of,
     requested_arguments,
+    without_effect,
 )
 from mmeval.model_backends.diffusers.signatures import signature_of
 
@@ -112,3 +114,33 @@ def test_the_frame_rate_of_the_file_is_an_argument_of_every_video() -> None:
     assert not parameter_of("fps", signature)
     assert is_taken("fps", signature, "video")
     assert not is_taken("fps", signature, "image")
+
+
+@pytest.mark.parametrize(
+    ("class_name", "arguments", "count"),
+    [
+        ("StableDiffusionPipeline", {"negative_prompt": "fog"}, 0),
+        ("StableDiffusionPipeline", {"true_cfg_scale": 3.0}, 1),
+        ("FluxPipeline", {"guidance_scale": 3.0}, 0),
+        ("FluxPipeline", {"negative_prompt": "fog"}, 1),
+        ("FluxPipeline", {"negative_prompt": "fog", "true_cfg_scale": 1.0}, 1),
+        ("FluxPipeline", {"negative_prompt": "fog", "true_cfg_scale": 3.0}, 0),
+        ("QwenImagePipeline", {"negative_prompt": "fog"}, 0),
+        ("QwenImagePipeline", {"guidance_scale": 3.0}, 1),
+        ("QwenImagePipeline", {"true_cfg_scale": 3.0}, 1),
+    ],
+    ids=str,
+)
+def test_arguments_without_an_effect_are_found(
+    class_name: str, arguments: dict[str, Any], count: int
+) -> None:
+    signature = signature_of(class_name, None, "here")
+    reasons = without_effect(arguments, signature, "image")
+    assert len(reasons) == count
+    assert all(class_name in reason for reason in reasons)
+
+
+def test_an_option_that_can_never_have_an_effect_is_not_offered() -> None:
+    options = options_of(signature_of("QwenImagePipeline", None, "here"), "image")
+    assert "image.guidance_scale" not in options
+    assert {"image.true_cfg_scale", "image.negative_prompt"} <= options
