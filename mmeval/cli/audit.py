@@ -100,7 +100,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sample",
         metavar="N",
         type=int,
-        default=SAMPLES,
         help=f"ask about the answers to N samples, drawn at random ({SAMPLES})",
     )
     parser.add_argument(
@@ -187,8 +186,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _refuse_flags_of_runs(args: argparse.Namespace) -> None:
     """Raises UsageError for a flag that has an effect on runs alone."""
-    for name in ("judge", "dry_run", "own", "metric"):
-        if getattr(args, name, None):
+    of_judge = [flag.name for flag in FLAGS if flag.name != "verbosity"]
+    for name in (*of_judge, "own", "metric", "sample"):
+        if getattr(args, name, None) not in (None, ""):
             raise UsageError(
                 f"--{name} has no effect with --from, which asks no judge; give the "
                 "folder of a run"
@@ -229,7 +229,8 @@ def _audited_run(
     from mmeval.trust.new_judge import AskedJudge
     from mmeval.trust.run_scores import range_in_run
 
-    if args.sample < 1:
+    sample_count = SAMPLES if args.sample is None else args.sample
+    if sample_count < 1:
         raise UsageError("--sample must be at least 1")
     if not settings["judge"].value:
         raise UsageError(
@@ -246,7 +247,7 @@ def _audited_run(
         of_run = run.run.record.get("settings", {})
         return rescore_options(run.run.folder, of_run, settings)
 
-    judge = AskedJudge(name, AnswerDraw(args.sample), options_of, log_outcome)
+    judge = AskedJudge(name, AnswerDraw(sample_count), options_of, log_outcome)
     judges = RunJudges(stored, "", number)
     return AuditedRun(
         judges,

@@ -259,6 +259,16 @@ def test_what_cannot_be_audited_is_refused(
     assert CountedJudge.calls == 0
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [("--sample", "5"), ("--judge_prompts", "prompts"), ("--own", "by=me")],
+)
+def test_a_flag_without_an_effect_on_a_file_is_refused(flags: tuple[str, str]) -> None:
+    refused = mmeval("audit", "--from", "calls.jsonl", *flags)
+    assert refused.code == 2
+    assert refused.error.startswith(f"{flags[0]} has no effect with --from")
+
+
 def rate(greys: Greys, *raters: str) -> None:
     """People grade each answer, by the words that it has."""
     ratings = []
