@@ -37,7 +37,7 @@ class MoshiAdapter(SoundAdapter):
     @cached_property
     def capabilities(self) -> Capabilities:
         capabilities = Capabilities.of(["text", "audio"], ["text", "audio"], "parallel")
-        inputs = {**capabilities.inputs, "audio": Limit(max_items=1)}
+        inputs = {**capabilities.inputs, "audio": Limit(max_items=1, min_items=1)}
         return replace(capabilities, inputs=inputs, options=frozenset({SECONDS}))
 
     def load(self) -> None:

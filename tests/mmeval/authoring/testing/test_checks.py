@@ -14,7 +14,7 @@ from mmeval.authoring.testing.checks import (
     requests,
     usual_prompts,
 )
-from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities, Limit
 from mmeval.errors import CorruptMediaError
 from mmeval.media import decode
 from mmeval.media.media import Media
@@ -313,3 +313,10 @@ def test_what_is_asked_follows_from_the_capabilities() -> None:
         ["text", "audio", "text"],
         *[["text", "text"]] * 3,
     ]
+
+
+def test_every_usual_prompt_has_the_media_that_a_backend_requires() -> None:
+    inputs = {"text": Limit(), "image": Limit(min_items=1), "audio": Limit()}
+    for prompt in usual_prompts(Capabilities(inputs)):
+        kinds = [part.kind for part in prompt.content.parts]
+        assert kinds == ["text", "image", "text"]

@@ -27,6 +27,7 @@ def hears(
 def test_small_files_say_that_speech_becomes_speech_and_text() -> None:
     capabilities = moshi().capabilities
     assert set(capabilities.inputs) == {"text", "code", "audio"}
+    assert capabilities.required_inputs == {"audio"}
     assert {"text", "audio"} <= capabilities.outputs.keys()
     assert capabilities.output_mode == "parallel"
     assert capabilities.options == {"audio.seconds"}
