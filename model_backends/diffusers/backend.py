@@ -68,7 +68,7 @@ class DiffusersBackend:
         num_inference_steps: int | None = None,
         guidance_scale: float | None = None,
         true_cfg_scale: float | None = None,
-        negative_prompt: str = "",
+        negative_prompt: str | None = None,
         height: int | None = None,
         width: int | None = None,
         num_frames: int | None = None,

@@ -35,13 +35,13 @@ class DiffusersSettings:
 
 
 def checked_arguments(given: Mapping[str, object]) -> dict[str, Any]:
-    """Returns those arguments of a pipeline that are given (not None or empty).
+    """Returns those arguments of a pipeline that are given (not None).
 
     Raises ValueError with an argument's name and its valid values.
     """
     arguments: dict[str, Any] = {}
     for name, value in given.items():
-        if value is not None and value != "":
+        if value is not None:
             arguments[name] = _ARGUMENTS[name](name, value)
     return arguments
 

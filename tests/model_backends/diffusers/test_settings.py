@@ -44,8 +44,15 @@ def test_options_of_videos_and_sounds_become_arguments() -> None:
 
 
 def test_an_argument_that_is_not_given_is_left_to_the_pipeline() -> None:
-    given = {"height": None, "negative_prompt": "", "guidance_scale": 0}
+    given = {"height": None, "negative_prompt": None, "guidance_scale": 0}
     assert checked_arguments(given) == {"guidance_scale": 0.0}
+
+
+def test_an_empty_negative_prompt_makes_a_guidance_scale_effective() -> None:
+    arguments = checked_arguments({"negative_prompt": "", "true_cfg_scale": 4})
+    assert arguments == {"negative_prompt": "", "true_cfg_scale": 4.0}
+    signature = signature_of("QwenImagePipeline", None, "here")
+    assert without_effect(arguments, signature, "image") == []
 
 
 @pytest.mark.parametrize(
