@@ -65,7 +65,8 @@ class HFBackend:
     ``device_map`` distributes the model. ``attn_implementation`` selects the library's
     attention kernel. ``trust_remote_code`` runs code that comes with the model.
 
-    ``max_length`` is the maximum number of tokens in prompt and answer together.
+    ``max_length`` is the maximum number of tokens in prompt and answer together. For
+    models of sounds, it is the maximum in the prompt.
     ``inputs`` and ``outputs`` (``text+image``) override the model's known kinds.
     ``convert`` lists conversions of unsupported media (``video->frames``). Each
     conversion adds a warning to the answer. ``chat_template`` is a file that replaces

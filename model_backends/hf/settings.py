@@ -38,7 +38,8 @@ class HFSettings:
     """The settings for loading and running a model.
 
     ``device`` is empty if ``device_map`` distributes the model. ``max_length`` is the
-    maximum number of tokens in prompt and answer together (0: the model's context).
+    maximum number of tokens in prompt and answer together (0: the model's context). For
+    models of sounds, it is the maximum in the prompt.
     ``chat_template`` is the text of a template that replaces the model's template.
     """
 
