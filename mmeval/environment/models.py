@@ -74,13 +74,21 @@ def _inputs(limits: Mapping[PartKind, Limit]) -> str:
     """Lists kinds in their usual order, with limits on the number of their parts."""
     words = []
     for kind in _in_usual_order(limits):
-        limit, numbers = limits[kind], []
-        if limit.min_items:
-            numbers.append(f"at least {limit.min_items}")
-        if limit.max_items is not None:
-            numbers.append(f"at most {limit.max_items}")
-        words.append(f"{kind} ({', '.join(numbers)})" if numbers else kind)
+        numbers = _numbers(limits[kind])
+        words.append(f"{kind} ({numbers})" if numbers else kind)
     return ", ".join(words) or "nothing"
+
+
+def _numbers(limit: Limit) -> str:
+    least, most = limit.min_items, limit.max_items
+    if least == most:
+        return f"exactly {least}"
+    words = []
+    if least:
+        words.append(f"at least {least}")
+    if most is not None:
+        words.append(f"at most {most}")
+    return ", ".join(words)
 
 
 def _kinds(kinds: Collection[PartKind]) -> str:

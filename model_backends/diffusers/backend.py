@@ -20,9 +20,10 @@ from mmeval.model_backends.diffusers.pipeline import Made, Pipeline
 from mmeval.model_backends.diffusers.settings import (
     DiffusersSettings,
     checked_arguments,
+    idle_guidance,
+    is_taken,
     options_of,
     requested_arguments,
-    without_effect,
 )
 from mmeval.model_backends.diffusers.signatures import signature_of
 from mmeval.model_backends.hf.checkpoint.devices import check_device, release_memory
@@ -112,7 +113,7 @@ class DiffusersBackend:
             )
         self._signature = signature_of(self._class_name, own_code, pretrained)
         self.kind = kind_of(self._signature, pretrained)
-        self._refuse_without_effect(arguments)
+        self._refuse_unknown(arguments)
         self._pipeline: Pipeline | None = None
 
     @property
@@ -203,7 +204,8 @@ class DiffusersBackend:
                 refusal = f"the pipeline refuses the request ({in_a_line(error)})"
                 raise RowError("bad_request", refusal) from None
             raise
-        return _response(made, unused(request))
+        warnings = [*unused(request), *idle_guidance(arguments, self._signature)]
+        return _response(made, warnings)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         try:
@@ -216,11 +218,7 @@ class DiffusersBackend:
                 "unsupported",
                 f"a {self._class_name} does not take {', '.join(unknown)}",
             )
-        arguments = {**self.settings.arguments, **requested}
-        reasons = without_effect(arguments, self._signature, self.kind.gives)
-        if reasons:
-            raise RowError("unsupported", "; ".join(reasons))
-        return arguments
+        return {**self.settings.arguments, **requested}
 
     def _gaps(self, request: Request, gaps: Sequence[str]) -> str:
         """Returns why the pipeline cannot answer, and which pipeline can."""
@@ -232,12 +230,15 @@ class DiffusersBackend:
             text += f". {fitting(wanted[0], with_picture=has_picture)}"
         return text
 
-    def _refuse_without_effect(self, arguments: Mapping[str, Any]) -> None:
-        reasons = without_effect(arguments, self._signature, self.kind.gives)
-        if reasons:
+    def _refuse_unknown(self, arguments: Mapping[str, Any]) -> None:
+        unknown = []
+        for name in arguments:
+            if not is_taken(name, self._signature, self.kind.gives):
+                unknown.append(name)
+        if unknown:
             raise UsageError(
-                f"pretrained={self.settings.pretrained}: {'; '.join(reasons)}. Change "
-                "the arguments"
+                f"pretrained={self.settings.pretrained}: a {self._class_name} does not "
+                f"use {', '.join(unknown)}. Leave it out of the arguments"
             )
 
 

@@ -33,7 +33,7 @@ _GIVES_BY_PARAMETER: Mapping[str, MediaKind] = {
 _PICTURE_PARAMETERS = ("image", "input_images", "images")
 _FROM_PICTURES = re.compile(
     "2Img|Image2Image|ImageToImage|I2I|Edit|Pix2Pix|Variation|ImageToVideo|"
-    "Image2Video|I2V"
+    "Image2Video|I2V|VideoToWorld|Video2World"
 )
 """Words in the names of classes that cannot do without a picture.
 

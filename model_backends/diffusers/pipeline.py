@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,8 @@ class Pipeline:
             diffusers.utils.logging.disable_progress_bar()
             self._pipe = _on_device(_load(diffusers, folder, settings), settings)
         _check_cleaner(self._pipe, settings)
+        parts = self._pipe.components.values()
+        self._has_writer = any(hasattr(part, "generate") for part in parts)
         if kind.gives == "audio":
             self._sound_rate = sound_rate(self._pipe, settings.pretrained)
         self._tokenizers: dict[str, Any] = {}
@@ -166,12 +169,11 @@ class Pipeline:
         # This type of scheduler ignores the generator.
         if hasattr(scheduler, "noise_sampler_seed"):
             scheduler.noise_sampler_seed = [seed]
-        # Some pipelines rewrite the prompt first, and draw from the global generator.
-        with (
-            _without_messages(),
-            torch.inference_mode(),
-            seeded(seed, self._pipe.device),
-        ):
+        seeds: AbstractContextManager[None] = contextlib.nullcontext()
+        if self._has_writer:
+            # It may rewrite the prompt, and draws from the global generator.
+            seeds = seeded(seed, self._pipe.device)
+        with _without_messages(), torch.inference_mode(), seeds:
             output = self._pipe(
                 generator=torch.Generator("cpu").manual_seed(seed), **call
             )

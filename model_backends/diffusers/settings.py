@@ -89,31 +89,23 @@ def is_taken(argument: str, signature: Signature, gives: str) -> bool:
     return not is_unused_guidance and bool(parameter_of(argument, signature))
 
 
-def without_effect(
-    arguments: Mapping[str, Any], signature: Signature, gives: str
-) -> list[str]:
-    """Returns a reason for each argument that would have no effect.
+def idle_guidance(arguments: Mapping[str, Any], signature: Signature) -> list[str]:
+    """Returns warnings about arguments that have no effect without each other.
 
     A pipeline with a ``true_cfg_scale`` above 1 runs a second time for the negative
-    prompt. So the negative prompt and the scale have no effect without each other.
+    prompt.
     """
-    name = signature.class_name
-    reasons = []
-    for argument in arguments:
-        if not is_taken(argument, signature, gives):
-            reasons.append(f"a {name} does not use {argument}")
     if "true_cfg_scale" not in signature.parameters:
-        return reasons
+        return []
     usual_scale = signature.default("true_cfg_scale")
     scale = arguments.get("true_cfg_scale", usual_scale)
     is_on = isinstance(scale, int | float) and scale > 1
-    if "negative_prompt" in arguments and not is_on:
-        reasons.append(
-            f"a {name} uses negative_prompt only with true_cfg_scale above 1"
-        )
-    if "true_cfg_scale" in arguments and is_on and "negative_prompt" not in arguments:
-        reasons.append(f"a {name} uses true_cfg_scale only with a negative_prompt")
-    return reasons
+    has_prompt = "negative_prompt" in arguments
+    if has_prompt and not is_on:
+        return ["negative_prompt has no effect without true_cfg_scale above 1"]
+    if is_on and not has_prompt and "true_cfg_scale" in arguments:
+        return ["true_cfg_scale has no effect without negative_prompt"]
+    return []
 
 
 def parameter_of(argument: str, signature: Signature) -> str:

@@ -151,18 +151,20 @@ class SeamlessM4TAdapter(SoundAdapter):
         """
         options = request.params.options
         speaks = "audio" in request.wants
-        own, other = TEXT_LANGUAGE, AUDIO_LANGUAGE
+        names = [TEXT_LANGUAGE, AUDIO_LANGUAGE]
         if speaks:
-            own, other = other, own
-        name = other if other in options and own not in options else own
-        language = str(options.get(name, DEFAULT_LANGUAGE))
+            names.reverse()
+        given = [name for name in names if name in options]
+        languages = {str(options[name]) for name in given}
         has_both_kinds = speaks and len(request.wants) > 1
-        if has_both_kinds and str(options.get(other, language)) != language:
+        if has_both_kinds and len(languages) > 1:
             raise RowError(
                 "bad_request",
                 f"{TEXT_LANGUAGE} and {AUDIO_LANGUAGE} must be equal, because the "
                 "speech reads the text; set one of them",
             )
+        name = [*given, *names][0]
+        language = str(options.get(name, DEFAULT_LANGUAGE))
         return self._known(name, language, speaks=speaks)
 
     def _known(self, name: str, language: str, *, speaks: bool = False) -> str:

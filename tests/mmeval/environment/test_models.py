@@ -49,7 +49,7 @@ def test_a_backend_is_described_without_secrets(
 
 def test_the_number_of_media_that_a_backend_takes_is_described() -> None:
     (editor,), _ = made("diffusers", pretrained=str(tiny_model("sd_edit")))
-    assert "takes text, code, image (at least 1, at most 1); gives image" in editor
+    assert "takes text, code, image (exactly 1); gives image" in editor
 
 
 def test_a_backend_that_cannot_be_made_is_an_error_of_its_role() -> None:

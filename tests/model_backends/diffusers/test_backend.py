@@ -186,8 +186,6 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
         ("FluxPipeline", {"dtype": "flaot16"}, '"float16"'),
         ("FluxPipeline", {"strength": 0.5}, "FluxPipeline does not use strength"),
         ("QwenImagePipeline", {"guidance_scale": 3}, "does not use guidance_scale"),
-        ("FluxPipeline", {"negative_prompt": "fog"}, "only with true_cfg_scale"),
-        ("FluxPipeline", {"true_cfg_scale": 3}, "only with a negative_prompt"),
         ("WanPipeline", {"fps": 0}, "fps=0 must be"),
         ("FluxFillPipeline", {}, "mask_image.*FluxKontextPipeline"),
         ("DreamPipeline", {}, "no DreamPipeline"),

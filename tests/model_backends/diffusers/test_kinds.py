@@ -39,6 +39,7 @@ def kind(class_name: str) -> PipelineKind:
         ("WanImageToVideoPipeline", "text+image", "video", "required"),
         ("LTXImageToVideoPipeline", "text+image", "video", "required"),
         ("I2VGenXLPipeline", "text+image", "video", "required"),
+        ("CosmosVideoToWorldPipeline", "text+image", "video", "required"),
         ("LTXConditionPipeline", "text+image", "video", "optional"),
         ("StableVideoDiffusionPipeline", "image", "video", "required"),
         ("StableAudioPipeline", "text", "audio", "none"),

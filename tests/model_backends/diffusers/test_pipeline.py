@@ -93,6 +93,8 @@ def test_a_picture_is_steered_by_its_arguments(
 def test_draws_from_the_global_generator_depend_on_the_seed_alone(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert not pipeline._has_writer
+    monkeypatch.setattr(pipeline, "_has_writer", True)
     whole = type(pipeline._pipe).encode_prompt
 
     def rewritten(self: Any, prompt: str, *args: Any, **more: Any) -> Any:
