@@ -106,14 +106,14 @@ def code_digest() -> str:
     for group in plugins.GROUPS:
         for entry in plugins.entries(group):
             packages.add(entry.module.partition(".")[0])
-    return _code_digest(frozenset(packages - {_OWN}))
+    return _code_digest(ROOT, frozenset(packages - {_OWN}))
 
 
 @cache
-def _code_digest(packages: frozenset[str]) -> str:
+def _code_digest(root: Path, packages: frozenset[str]) -> str:
     files: list[Path] = []
     for name in _OWN_FOLDERS:
-        files += files_in(ROOT / name)
+        files += files_in(root / name)
     for package in packages:
         files += _files_of_package(package)
     return digest(_as_json(file_states(sorted(files))))

@@ -99,8 +99,9 @@ def test_limits_of_number_and_size_hold() -> None:
 
 
 def test_a_request_lacks_the_media_that_a_backend_requires() -> None:
-    inputs = {"text": Limit(), "image": Limit(min_items=1)}
-    capabilities = Capabilities(inputs, {"text": Limit()})
+    capabilities = Capabilities(
+        {"text": Limit(), "image": Limit(min_items=1)}, {"text": Limit()}
+    )
     assert capabilities.required_inputs == {"image"}
     assert capabilities.missing(asked(pictures=1)) == []
     assert capabilities.missing(asked()) == ["needs 1 image, but the request has 0"]

@@ -216,8 +216,6 @@ def other_inputs() -> Iterator[Case]:
         (run.folder / "mmeval").mkdir()
         (run.folder / "mmeval" / "new.py").write_text("")
         patch.setattr(key, "ROOT", run.folder)
-        # the digest of the other tests of this process stays in its cache
-        patch.setattr(key, "code_digest", key.code_digest.__wrapped__)
         return ()
 
     def judge(_run: FinishedRun, _patch: pytest.MonkeyPatch) -> tuple[str, ...]:

@@ -316,7 +316,9 @@ def test_what_is_asked_follows_from_the_capabilities() -> None:
 
 
 def test_every_usual_prompt_has_the_media_that_a_backend_requires() -> None:
-    inputs = {"text": Limit(), "image": Limit(min_items=1), "audio": Limit()}
-    for prompt in usual_prompts(Capabilities(inputs)):
+    capabilities = Capabilities(
+        {"text": Limit(), "image": Limit(min_items=1), "audio": Limit()}
+    )
+    for prompt in usual_prompts(capabilities):
         kinds = [part.kind for part in prompt.content.parts]
         assert kinds == ["text", "image", "text"]

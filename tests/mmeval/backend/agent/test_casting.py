@@ -115,8 +115,10 @@ class Copier(Toy):
 
     def __init__(self) -> None:
         super().__init__()
-        inputs = {"text": Limit(), "image": Limit(min_items=1)}
-        self.capabilities = Capabilities(inputs, {"text": Limit(), "image": Limit()})
+        self.capabilities = Capabilities(
+            {"text": Limit(), "image": Limit(min_items=1)},
+            {"text": Limit(), "image": Limit()},
+        )
 
 
 @agent(takes=("text",), gives=("text", "image"), version="1")
