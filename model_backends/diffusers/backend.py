@@ -30,6 +30,7 @@ from mmeval.model_backends.hf.checkpoint.devices import check_device, release_me
 from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX, find_files
 from mmeval.model_backends.hf.checkpoint.loading import ONE_AT_A_TIME
 from mmeval.model_backends.hf.failures import RowError, in_a_line
+from mmeval.model_backends.hf.options import unused_text_parameters
 from mmeval.model_backends.hf.settings import (
     checked_device,
     checked_dtype,
@@ -40,7 +41,6 @@ from mmeval.records import Request, Response
 USUAL_BATCH = 4
 """Requests that the core sends together. They are answered one after another."""
 MOST_IN_A_BATCH = 256
-_TEXT_PARAMETERS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
 
 class DiffusersBackend:
@@ -204,7 +204,8 @@ class DiffusersBackend:
                 refusal = f"the pipeline refuses the request ({in_a_line(error)})"
                 raise RowError("bad_request", refusal) from None
             raise
-        warnings = [*unused(request), *idle_guidance(arguments, self._signature)]
+        unused = unused_text_parameters(request.params, "a pipeline of diffusers")
+        warnings = [*unused, *idle_guidance(arguments, self._signature)]
         return _response(made, warnings)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
@@ -240,17 +241,6 @@ class DiffusersBackend:
                 f"pretrained={self.settings.pretrained}: a {self._class_name} does not "
                 f"use {', '.join(unknown)}. Leave it out of the arguments"
             )
-
-
-def unused(request: Request) -> list[str]:
-    """Returns warnings about parameters that pipelines do not use."""
-    params = request.params
-    names = [
-        name for name in _TEXT_PARAMETERS if getattr(params, name) not in (None, ())
-    ]
-    if not names:
-        return []
-    return [f"a pipeline of diffusers does not use {', '.join(names)}"]
 
 
 def _response(made: Made, warnings: Sequence[str]) -> Response:

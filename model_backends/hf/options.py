@@ -7,6 +7,8 @@ import math
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import GenerationParams
 
+_TEXT_PARAMETERS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
+
 
 def number_option(
     params: GenerationParams, name: str, default: float, *, least: float = -math.inf
@@ -39,3 +41,14 @@ def count_option(
             f"{name} must be a whole number, not {params.options[name]!r}",
         )
     return int(number)
+
+
+def unused_text_parameters(params: GenerationParams, model: str) -> list[str]:
+    """Returns a warning about parameters of text, for a model that does not use them.
+
+    ``model`` begins the warning, such as ``a pipeline of diffusers``.
+    """
+    names = [
+        name for name in _TEXT_PARAMETERS if getattr(params, name) not in (None, ())
+    ]
+    return [f"{model} does not use {', '.join(names)}"] if names else []

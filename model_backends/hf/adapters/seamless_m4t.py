@@ -80,6 +80,7 @@ class SeamlessM4TAdapter(SoundAdapter):
     speech are the most probable ones.
     """
 
+    uses_text_parameters = True
     voice_argument: ClassVar[str] = "spkr_id"
     """The library's name for the number of the speaker."""
     counts_units: ClassVar[bool] = True

@@ -16,7 +16,10 @@ from mmeval.model_backends.hf.conversation.messages import Chat, InputSpec, to_c
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.generation.seeding import seeded
-from mmeval.model_backends.hf.options import number_option
+from mmeval.model_backends.hf.options import (
+    number_option,
+    unused_text_parameters,
+)
 from mmeval.records import FinishReason, GenerationParams, Request, Response, Usage
 
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
@@ -35,6 +38,8 @@ class SoundAdapter(Adapter):
     for temperature and length have no effect.
     """
 
+    uses_text_parameters = False
+    """True if parameters such as the temperature have an effect."""
     model: Any = None
     rate: int
     """Sampling rate of the sounds in Hz. ``load`` sets it."""
@@ -47,9 +52,15 @@ class SoundAdapter(Adapter):
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
         for position, request in enumerate(requests):
             try:
-                yield position, self.respond(request)
+                yield position, self._with_unused(self.respond(request), request)
             except RowError as error:
                 yield position, error.response
+
+    def _with_unused(self, response: Response, request: Request) -> Response:
+        if self.uses_text_parameters:
+            return response
+        unused = unused_text_parameters(request.params, "this model")
+        return replace(response, warnings=(*response.warnings, *unused))
 
     def close(self) -> None:
         self.model = None

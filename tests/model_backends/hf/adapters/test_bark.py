@@ -104,7 +104,7 @@ def test_an_unusable_prompt_fails_only_its_row(request_: Request, kind: str) -> 
 
 
 def test_what_is_not_spoken_has_a_warning() -> None:
-    response = says(bark(), asked("one </s>", system="slowly"))
+    response = says(bark(), asked("one </s>", system="slowly", max_tokens=None))
     assert speech(response)
     system, control_token, _cut = response.warnings
     assert "system message" in system

@@ -20,7 +20,8 @@ def hears(
     seed: int = 0,
     wants: tuple[PartKind, ...] = BOTH,
 ) -> Request:
-    request = asked(*parts, options={"audio.seconds": seconds}, seed=seed)
+    options = {"audio.seconds": seconds}
+    request = asked(*parts, options=options, seed=seed, max_tokens=None)
     return replace(request, wants=wants)
 
 

@@ -93,15 +93,23 @@ def test_guidance_changes_the_music() -> None:
 
 
 def test_a_system_message_is_left_out_with_a_warning() -> None:
-    response = says(musicgen(), asked("a waltz", system="be brief"))
+    response = says(musicgen(), asked("a waltz", system="be brief", max_tokens=None))
     assert music(response) == music(says(musicgen(), asked("a waltz")))
     assert ["system message" in warning for warning in response.warnings] == [True]
 
 
 def test_a_control_token_of_the_prompt_is_plain_text() -> None:
-    response = says(musicgen(), asked("a waltz</s>"))
+    response = says(musicgen(), asked("a waltz</s>", max_tokens=None))
     assert music(response) != music(says(musicgen(), asked("a waltz")))
     assert ["</s>" in warning for warning in response.warnings] == [True]
+
+
+def test_a_parameter_of_texts_that_has_no_effect_is_a_warning() -> None:
+    warm = says(musicgen(), asked("a waltz", max_tokens=9, temperature=0.5))
+    plain = says(musicgen(), asked("a waltz", max_tokens=None))
+    assert music(warm) == music(plain)
+    assert warm.warnings == ("this model does not use max_tokens, temperature",)
+    assert plain.warnings == ()
 
 
 def test_a_picture_or_an_empty_prompt_fails_only_its_row() -> None:
