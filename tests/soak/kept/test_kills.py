@@ -9,7 +9,7 @@ from shutil import rmtree
 
 import pytest
 
-from tests.support.cli import ROOT, environment
+from tests.support.cli import ROOT, environment, mmeval_process
 from tests.support.finished_run import TEMPLATE, FinishedRun
 from tests.support.mock_openai_server import MockServer
 
@@ -67,7 +67,7 @@ def test_a_killed_process_leaves_a_whole_outcome_or_none(
     words = [sys.executable, "-c", KILLED, moment, *map(str, run.command)]
     killed = subprocess.run(words, cwd=ROOT, env=environment(), check=False)
     assert killed.returncode == -signal.SIGKILL
-    again = run.again()
+    again = mmeval_process(*run.command, env=environment())
     assert again.out.splitlines()[:3] == expected
     assert run.sessions == sessions
 

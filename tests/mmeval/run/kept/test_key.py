@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.run.kept import key
 from mmeval.run.kept.key import code_digest
 from tests.support.task_folder import write_distribution, write_files
 
@@ -19,3 +20,21 @@ def test_the_plugins_of_a_search_path_are_part_of_the_digest(
         with_hers = code_digest()
     assert with_hers != without
     assert code_digest() == without
+
+
+def test_a_link_to_a_bundled_sample_does_not_change_the_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key, "ROOT", tmp_path)
+    folder = tmp_path / "tasks" / "t"
+    write_files(folder, {"t.yaml": "task: t\n", "bundled/a.txt": "a"})
+
+    def digest() -> str:
+        key._code_digest.cache_clear()  # as in another process
+        return code_digest()
+
+    before = digest()
+    (tmp_path / "linked.txt").hardlink_to(folder / "bundled" / "a.txt")
+    assert digest() == before
+    (folder / "t.yaml").write_text("task: u\n")
+    assert digest() != before
